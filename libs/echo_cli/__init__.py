@@ -1,0 +1,1 @@
+"""echoctl, the command line."""

@@ -1,0 +1,1 @@
+"""The engine without IO: ports, records, the turn machine and the Suture's planning."""

@@ -1,0 +1,91 @@
+"""What the engine needs from outside. Adapters implement these; the engine never imports an adapter."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from echo_core.records import Seal, Shadow, VersionLock
+
+
+class Clock(Protocol):
+    """Time, so that tests can stop it."""
+
+    def now_s(self) -> float:
+        """Wall clock, epoch seconds."""
+        ...
+
+    def monotonic_s(self) -> float:
+        """A clock that never goes back, seconds."""
+        ...
+
+    async def sleep(self, delay_s: float) -> None:
+        """Wait."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerateRequest:
+    """One call of generateContent.
+
+    Args:
+        model: the backend's model id without the `models/` prefix.
+        body_json: the serialised GenerateContentRequest in UTF-8; sent as it is, so that prefixes stay byte-stable.
+    """
+
+    model: str
+    body_json: bytes
+
+
+class ModelBackend(Protocol):
+    """A Gemini endpoint: AI Studio or Code Assist."""
+
+    name: str
+
+    def stream_generate(self, request: GenerateRequest) -> AbstractAsyncContextManager[AsyncIterator[dict[str, Any]]]:
+        """Open a stream of decoded GenerateContentResponse objects; leaving the context stops the generation.
+
+        Raises:
+            EchoError: AuthError, ConfigError, LimitError or UpstreamError, before or between chunks.
+        """
+        ...
+
+    async def generate(self, request: GenerateRequest) -> dict[str, Any]:
+        """One answer without streaming. Raises as `stream_generate`."""
+        ...
+
+    async def count_tokens(self, request: GenerateRequest) -> int:
+        """Tokens of the request's contents. Raises as `stream_generate`."""
+        ...
+
+    async def list_models(self) -> list[dict[str, Any]]:
+        """The live model list, all pages. Raises as `stream_generate`."""
+        ...
+
+
+class ShadowStore(Protocol):
+    """The records of one chat."""
+
+    async def get_message_shadows(self, message_ids: Sequence[str]) -> Mapping[str, Shadow]:
+        """Shadows by message id; ids without a shadow are left out."""
+        ...
+
+    async def seal(self, seal: Seal) -> None:
+        """Write one message's records in one transaction."""
+        ...
+
+    async def lock(self, message_id: str, lock: VersionLock) -> None:
+        """Record what Open WebUI's row looks like now."""
+        ...
+
+    async def append_turn_log(self, message_id: str, data: Sequence[bytes]) -> None:
+        """Append raw records of the running turn in one transaction."""
+        ...
+
+    async def get_setting(self, key: str) -> str | None:
+        """One value of `echo_settings`, None when absent."""
+        ...
+
+    async def save_setting(self, key: str, value: str) -> None:
+        """Write one value of `echo_settings`."""
+        ...

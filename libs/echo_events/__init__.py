@@ -1,0 +1,1 @@
+"""Typed events between the engine and the interface, and their one renderer."""

@@ -1,0 +1,1 @@
+"""The Gemini API and Code Assist behind one port."""

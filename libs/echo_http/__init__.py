@@ -1,0 +1,1 @@
+"""HTTP/2 streaming for many users over one pool an event loop and origin."""

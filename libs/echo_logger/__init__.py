@@ -1,0 +1,1 @@
+"""Logging: one configuration, secrets masked."""

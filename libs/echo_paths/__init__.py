@@ -1,0 +1,1 @@
+"""Where ECHO keeps its files."""

@@ -1,0 +1,1 @@
+"""Prompt files, versioned, in both languages."""

@@ -1,0 +1,1 @@
+"""Gemini's wire as values: parts, streams, catalogue, translation, hashing."""

@@ -1,0 +1,1 @@
+"""Separate processes that stand beside Open WebUI; each folder is one service."""
