@@ -1,0 +1,96 @@
+"""Turn events as `chat.completion` chunks and objects, the form that plain API callers understand."""
+
+from typing import Any
+
+from echo_events.render_responses import failure_text, finish_chunk
+from echo_events.types import (
+    MediaShown,
+    TextStreamed,
+    ThoughtStreamed,
+    Transcript,
+    TurnEvent,
+    TurnFailed,
+    TurnFinished,
+    UsageCounted,
+)
+
+Wire = dict[str, Any]
+
+
+class ChatChunkRenderer:
+    """Stateless but for the head that every chunk repeats.
+
+    Args:
+        completion_id: the id of the completion, the same in each chunk.
+        created_s: epoch seconds.
+        model: the model id that the caller asked for.
+    """
+
+    def __init__(self, *, completion_id: str, created_s: int, model: str) -> None:
+        self._head = {
+            "id": completion_id,
+            "object": "chat.completion.chunk",
+            "created": created_s,
+            "model": model,
+        }
+
+    def render(self, event: TurnEvent) -> list[Wire]:
+        """The chunks for one event; tools that ECHO ran itself and notices are not shown to API callers."""
+        match event:
+            case TextStreamed(text):
+                return [self._delta(content=text)]
+            case ThoughtStreamed(text):
+                return [self._delta(reasoning_content=text)]
+            case MediaShown(url):
+                return [self._delta(content=f"\n![image]({url})\n")]
+            case UsageCounted(usage):
+                return [{**self._head, "choices": [], "usage": dict(usage)}]
+            case TurnFinished(reason):
+                return [{**self._head, **finish_chunk(reason)}]
+            case TurnFailed():
+                return [{"error": {"message": failure_text(event), "code": event.code}}]
+            case _:
+                return []
+
+    def _delta(self, **delta: str) -> Wire:
+        return {**self._head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
+
+
+class CompletionBuilder:
+    """Collects the events of one turn into a single `chat.completion` object; arguments as `ChatChunkRenderer`."""
+
+    def __init__(self, *, completion_id: str, created_s: int, model: str) -> None:
+        self._head = {"id": completion_id, "object": "chat.completion", "created": created_s, "model": model}
+        self._transcript = Transcript()
+        self._usage: Wire = {}
+        self._reason = "stop"
+        self._failure: TurnFailed | None = None
+
+    def add(self, event: TurnEvent) -> None:
+        """Take one event in."""
+        match event:
+            case UsageCounted(usage):
+                self._usage = dict(usage)
+            case TurnFinished(reason):
+                self._reason = reason
+            case TurnFailed():
+                self._failure = event
+            case MediaShown(url):
+                self._transcript.add(TextStreamed(f"\n![image]({url})\n"))
+            case _:
+                self._transcript.add(event)
+
+    def build(self) -> Wire:
+        """The completion, or an object with only `error` when the turn failed before any text."""
+        seen = self._transcript
+        if self._failure is not None and not seen.text:
+            return {"error": {"message": failure_text(self._failure), "code": self._failure.code}}
+        message = {"role": "assistant", "content": seen.text}
+        if seen.thoughts:
+            message["reasoning_content"] = seen.thoughts
+        completion = {**self._head, "choices": [{"index": 0, "message": message, "finish_reason": self._reason}]}
+        if self._usage:
+            completion["usage"] = self._usage
+        if self._failure is not None:
+            completion["error"] = {"message": failure_text(self._failure), "code": self._failure.code}
+        return completion

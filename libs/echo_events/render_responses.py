@@ -1,0 +1,146 @@
+"""Turn events as Responses events, the form in which Open WebUI's page shows native cards and interleaved thoughts.
+
+Rules that Open WebUI 0.12.4 needs (read in its reducer `handle_responses_streaming_event`): every event names its
+`output_index`; item ids are unique in the message; a function_call without its function_call_output would be run again.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from echo_events.types import (
+    MediaShown,
+    NoticeShown,
+    SourcesFound,
+    TextStreamed,
+    ThoughtEnded,
+    ThoughtStreamed,
+    ToolCalled,
+    ToolFinished,
+    TurnEvent,
+    TurnFailed,
+    TurnFinished,
+    UsageCounted,
+)
+
+Wire = dict[str, Any]
+
+
+class ResponsesRenderer:
+    """Stateful: one per answer.
+
+    Args:
+        message_id: makes item ids unique.
+        first_index: how many output items the message already has (a continued answer).
+    """
+
+    def __init__(self, message_id: str, first_index: int = 0) -> None:
+        self._message_id = message_id
+        self._index = first_index - 1
+        self._open: Wire | None = None
+        self._text: list[str] = []
+
+    def render(self, event: TurnEvent) -> list[Wire]:
+        """The wire dicts for one event, in order; empty when the form has nothing to show."""
+        match event:
+            case TextStreamed(text):
+                return self._delta("message", text)
+            case ThoughtStreamed(text):
+                return self._delta("reasoning", text)
+            case ThoughtEnded(duration_s):
+                return self._close(duration_s)
+            case ToolCalled():
+                return [*self._close(), *self._tool_called(event)]
+            case ToolFinished():
+                return [*self._close(), *self._tool_finished(event)]
+            case MediaShown(url):
+                return [{"event": {"type": "files", "data": {"files": [{"type": "image", "url": url}]}}}]
+            case SourcesFound(sources):
+                return [{"event": {"type": "source", "data": dict(source)}} for source in sources]
+            case NoticeShown(text, _, done):
+                return [{"event": {"type": "status", "data": {"description": text, "done": done}}}]
+            case UsageCounted(usage):
+                return [{"choices": [], "usage": dict(usage)}]
+            case TurnFailed():
+                return [*self._close(), {"error": {"detail": failure_text(event)}}]
+            case TurnFinished(reason):
+                return [*self._close(), finish_chunk(reason)]
+            case _:
+                return self._close()
+
+    def _delta(self, kind: str, text: str) -> list[Wire]:
+        goes_on = self._open is not None and self._open["type"] == kind
+        opening = [] if goes_on else [*self._close(), self._begin(kind)]
+        self._text.append(text)
+        delta = {
+            "type": "response.output_text.delta" if kind == "message" else "response.reasoning_text.delta",
+            "output_index": self._index,
+            "item_id": self._item_id(),
+            "content_index": 0,
+            "delta": text,
+        }
+        return [*opening, delta]
+
+    def _begin(self, kind: str) -> Wire:
+        item: Wire = {"type": kind, "id": self._next_id(), "status": "in_progress"}
+        if kind == "message":
+            item |= {"role": "assistant", "content": [{"type": "output_text", "text": ""}]}
+        else:
+            item |= {"content": [{"type": "output_text", "text": ""}], "summary": None}
+        self._open = item
+        return self._added(item)
+
+    def _close(self, duration_s: float | None = None) -> list[Wire]:
+        item, self._open = self._open, None
+        if item is None:
+            return []
+        done = {**item, "status": "completed", "content": [{"type": "output_text", "text": "".join(self._text)}]}
+        if item["type"] == "reasoning":
+            done["duration"] = int(duration_s or 0)
+        self._text.clear()
+        return [{"type": "response.output_item.done", "output_index": self._index, "item": done}]
+
+    def _tool_called(self, event: ToolCalled) -> list[Wire]:
+        self._next_id()
+        item = {
+            "type": "function_call",
+            "id": event.call_id,
+            "call_id": event.call_id,
+            "name": event.name,
+            "arguments": event.arguments_json,
+            "status": "completed",
+        }
+        return [self._added(item)]
+
+    def _tool_finished(self, event: ToolFinished) -> list[Wire]:
+        item: Wire = {
+            "type": "function_call_output",
+            "id": self._next_id(),
+            "call_id": event.call_id,
+            "status": "completed",
+            "output": [{"type": "input_text", "text": event.text}],
+        }
+        if event.files:
+            item["files"] = [dict(entry) for entry in event.files]
+        if event.embeds:
+            item["embeds"] = list(event.embeds)
+        return [self._added(item)]
+
+    def _next_id(self) -> str:
+        self._index += 1
+        return self._item_id()
+
+    def _item_id(self) -> str:
+        return f"{self._message_id}-{self._index}"
+
+    def _added(self, item: Mapping[str, Any]) -> Wire:
+        return {"type": "response.output_item.added", "output_index": self._index, "item": dict(item)}
+
+
+def finish_chunk(reason: str) -> Wire:
+    """The last chunk of an answer, from which Open WebUI records its finish reason."""
+    return {"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]}
+
+
+def failure_text(event: TurnFailed) -> str:
+    """What the page's error box says."""
+    return f"{event.message} ({event.reference})"

@@ -1,0 +1,169 @@
+"""UCTP, the typed protocol between engine and interface: past-tense facts of one turn, in the order they happened.
+
+A turn ends with exactly one of `TurnFinished`, `TurnStopped`, `TurnFailed`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+NoticeLevel = Literal["info", "warning"]
+
+
+@dataclass(frozen=True, slots=True)
+class ThoughtStreamed:
+    """A piece of the model's thought summary."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ThoughtEnded:
+    """The thought block that was open is over.
+
+    Args:
+        duration_s: how long it was open, in seconds.
+    """
+
+    duration_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class TextStreamed:
+    """A piece of the answer."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCalled:
+    """The model asked for a tool; the card appears.
+
+    Args:
+        call_id: unique inside the turn.
+        name: as Open WebUI knows the tool.
+        arguments_json: a JSON object as text.
+    """
+
+    call_id: str
+    name: str
+    arguments_json: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolFinished:
+    """A tool answered or failed; the card shows its result.
+
+    Args:
+        files: Open WebUI file entries (`{"type": "image", "url": …}`).
+        embeds: HTML documents or URLs that the page shows.
+    """
+
+    call_id: str
+    text: str
+    files: tuple[Mapping[str, Any], ...] = ()
+    embeds: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MediaShown:
+    """The model made an image; it was stored and has an address."""
+
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class SourcesFound:
+    """Citations, in Open WebUI's source shape."""
+
+    sources: tuple[Mapping[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NoticeShown:
+    """A line for the user that is not part of the answer (waiting, routing, simulator in use)."""
+
+    text: str
+    level: NoticeLevel = "info"
+    done: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class UsageCounted:
+    """Token counts of the turn so far, in Open WebUI's usage keys."""
+
+    usage: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class TurnFinished:
+    """The answer is complete.
+
+    Args:
+        finish_reason: OpenAI's word: `stop`, `length` or `tool_calls`.
+    """
+
+    finish_reason: Literal["stop", "length", "tool_calls"] = "stop"
+
+
+@dataclass(frozen=True, slots=True)
+class TurnStopped:
+    """The user or the client ended the turn; what was shown stays."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnFailed:
+    """The turn broke; what was shown stays.
+
+    Args:
+        message: what happened and what to do, in the user's language.
+        code: the error's code in docs/errors.md.
+        reference: what the administrator finds in the log.
+    """
+
+    message: str
+    code: str
+    reference: str
+
+
+TerminalEvent = TurnFinished | TurnStopped | TurnFailed
+TurnEvent = (
+    ThoughtStreamed
+    | ThoughtEnded
+    | TextStreamed
+    | ToolCalled
+    | ToolFinished
+    | MediaShown
+    | SourcesFound
+    | NoticeShown
+    | UsageCounted
+    | TerminalEvent
+)
+
+
+class Transcript:
+    """What a reader of the events has seen so far: the text that the page shows and the thoughts beside it."""
+
+    def __init__(self) -> None:
+        self._text: list[str] = []
+        self._thoughts: list[str] = []
+
+    def add(self, event: TurnEvent) -> None:
+        """Take one event in; events without text change nothing."""
+        match event:
+            case TextStreamed(text):
+                self._text.append(text)
+            case ThoughtStreamed(text):
+                self._thoughts.append(text)
+            case _:
+                return
+
+    @property
+    def text(self) -> str:
+        """The answer so far."""
+        return "".join(self._text)
+
+    @property
+    def thoughts(self) -> str:
+        """The thought summaries so far."""
+        return "".join(self._thoughts)
