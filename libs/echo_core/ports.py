@@ -89,3 +89,69 @@ class ShadowStore(Protocol):
     async def save_setting(self, key: str, value: str) -> None:
         """Write one value of `echo_settings`."""
         ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolRequest:
+    """One call that the model made.
+
+    Args:
+        card_id: unique inside the message; the page's card and its result share it.
+        name: the tool's name in Open WebUI.
+    """
+
+    card_id: str
+    name: str
+    args: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolOutcome:
+    """What a tool gave back, for the model and for the page.
+
+    Args:
+        response: the `response` object of the functionResponse.
+        media: `inlineData` parts that ride in the functionResponse.
+        text: what the card shows.
+        files: Open WebUI file entries for the card.
+        embeds: HTML or URLs for the card.
+    """
+
+    card_id: str
+    response: Mapping[str, Any]
+    text: str
+    media: tuple[Mapping[str, Any], ...] = ()
+    files: tuple[Mapping[str, Any], ...] = ()
+    embeds: tuple[str, ...] = ()
+
+
+class ToolRunner(Protocol):
+    """Runs the calls of one step."""
+
+    def run(self, requests: Sequence[ToolRequest]) -> AsyncIterator[ToolOutcome]:
+        """Outcomes as they come, exactly one a request; a tool's failure is an outcome, not an exception."""
+        ...
+
+
+class TurnJournal(Protocol):
+    """Keeps what arrived before anybody is shown it, so that a crash loses next to nothing."""
+
+    async def chunk(self, chunk: Mapping[str, Any]) -> None:
+        """A decoded response chunk came in."""
+        ...
+
+    async def content(self, content_json: bytes) -> None:
+        """A whole Content (tool responses) was added."""
+        ...
+
+    async def flush(self) -> None:
+        """Write now."""
+        ...
+
+
+class MediaStore(Protocol):
+    """Where images that the model made are kept for the page."""
+
+    async def keep(self, mime_type: str, data_base64: str) -> str:
+        """Store one image and return the address under which the page finds it."""
+        ...

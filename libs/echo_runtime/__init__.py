@@ -1,1 +1,18 @@
-"""The composition root: the only place that names adapters."""
+"""The composition root: the only place that names adapters.
+
+Light on purpose: function files import it while Open WebUI loads them. The adapters behind it are imported at the
+first call, off the event loop.
+"""
+
+from typing import Any
+
+from echo_runtime.call import PipeCall
+
+__all__ = ["PipeCall", "respond"]
+
+
+async def respond(call: PipeCall) -> Any:
+    """Answer one call of the pipe: a streaming response, a completion object, or a task's text."""
+    from echo_runtime.loading import orchestrator
+
+    return await (await orchestrator()).respond(call)

@@ -1,0 +1,125 @@
+"""The one door to Open WebUI's own tables and helpers. Its database is reached through its sessions only.
+
+Facts about Open WebUI named here were read in release 0.12.4; the seam test checks each symbol against the
+installed release.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from echo_core.records import Role
+from echo_core.suture import RowHead
+
+
+@dataclass(frozen=True, slots=True)
+class RowText:
+    """What a message row shows.
+
+    Args:
+        content: plain text, or a list of OpenAI content blocks.
+        output: Responses output items, [] for messages without.
+        files: attachment entries.
+    """
+
+    content: Any
+    output: list[Any]
+    files: list[Any]
+
+
+async def load_chain(chat_id: str, message_id: str) -> list[RowHead]:
+    """The chain from the root to one message, without any text: one narrow select, walked here.
+
+    Returns:
+        Heads root first; [] when the chat has no such message. System rows are left out.
+    """
+    from open_webui.internal.db import get_async_db_context
+    from open_webui.models.chat_messages import ChatMessage
+    from sqlalchemy import select
+
+    query = select(ChatMessage.id, ChatMessage.parent_id, ChatMessage.role, ChatMessage.updated_at).where(
+        ChatMessage.chat_id == chat_id
+    )
+    async with get_async_db_context() as db:
+        rows = (await db.execute(query)).all()
+    prefix = f"{chat_id}-"
+    by_id = {row.id.removeprefix(prefix): row for row in rows}
+    chain: list[RowHead] = []
+    seen: set[str] = set()
+    current: str | None = message_id
+    while current and current in by_id and current not in seen:
+        seen.add(current)
+        row = by_id[current]
+        role: Role | None = {"user": "user", "assistant": "model"}.get(row.role)  # type: ignore[assignment]
+        if role is not None:
+            chain.append(RowHead(current, role, int(row.updated_at or 0)))
+        current = row.parent_id
+    chain.reverse()
+    return chain
+
+
+async def load_texts(chat_id: str, message_ids: Sequence[str]) -> dict[str, RowText]:
+    """Text, output items and attachments of some rows, by message id."""
+    from open_webui.internal.db import get_async_db_context
+    from open_webui.models.chat_messages import ChatMessage
+    from sqlalchemy import select
+
+    texts: dict[str, RowText] = {}
+    async with get_async_db_context() as db:
+        for batch in _batches([f"{chat_id}-{message_id}" for message_id in message_ids], 500):
+            query = select(ChatMessage.id, ChatMessage.content, ChatMessage.output, ChatMessage.files).where(
+                ChatMessage.id.in_(batch)
+            )
+            for row in (await db.execute(query)).all():
+                message_id = row.id.removeprefix(f"{chat_id}-")
+                texts[message_id] = RowText(row.content or "", list(row.output or []), list(row.files or []))
+    return texts
+
+
+async def chat_owner(chat_id: str) -> str | None:
+    """The user whose chat it is, None when there is no such chat."""
+    from open_webui.internal.db import get_async_db_context
+    from open_webui.models.chats import Chat
+    from sqlalchemy import select
+
+    async with get_async_db_context() as db:
+        owner = (await db.execute(select(Chat.user_id).where(Chat.id == chat_id))).scalar_one_or_none()
+    return None if owner is None else str(owner)
+
+
+async def image_data_uri(url: str, user: Mapping[str, Any]) -> str | None:
+    """An attached image as a data URI, read with the user's own rights; None when it cannot be had."""
+    from open_webui.utils.files import get_image_base64_from_url
+
+    data = await get_image_base64_from_url(url, await _user_model(user))
+    return None if data is None else str(data)
+
+
+async def keep_image(request: Any, metadata: Mapping[str, Any], user: Mapping[str, Any], data_uri: str) -> str:
+    """Store an image as the user's Open WebUI file and return its address."""
+    from open_webui.utils.files import get_image_url_from_base64
+
+    ids = {key: metadata.get(key) for key in ("chat_id", "message_id", "session_id")}
+    return str(await get_image_url_from_base64(request, data_uri, ids, await _user_model(user)))
+
+
+async def readable_result(
+    request: Any, name: str, result: Any, tool: Mapping[str, Any], metadata: Mapping[str, Any], user: Mapping[str, Any]
+) -> tuple[str, list[Any], list[Any]]:
+    """A tool's raw return as Open WebUI itself reads it: text, files, embeds."""
+    from open_webui.utils.middleware import process_tool_result
+
+    text, files, embeds = await process_tool_result(
+        request, name, result, tool.get("type", ""), bool(tool.get("direct")), metadata, await _user_model(user)
+    )
+    return "" if text is None else str(text), list(files or []), list(embeds or [])
+
+
+async def _user_model(user: Mapping[str, Any]) -> Any:
+    from open_webui.models.users import Users
+
+    return await Users.get_user_by_id(str(user["id"]))
+
+
+def _batches(items: Sequence[str], size: int) -> list[Sequence[str]]:
+    return [items[start : start + size] for start in range(0, len(items), size)]

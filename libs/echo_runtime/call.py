@@ -1,0 +1,90 @@
+"""What Open WebUI hands to the pipe, read once into one frozen value; nothing of a request lives anywhere else."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from echo_constants import Locale, locale_of
+
+Emitter = Callable[[dict[str, Any]], Awaitable[Any]]
+
+#: Chat ids that are in no database. Source: open_webui.utils.chat_id, release 0.12.4.
+_UNSAVED_PREFIXES = ("temporary:", "local:", "channel:")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PipeCall:
+    """One call of the pipe.
+
+    Args:
+        body: the OpenAI-shaped request after all other filters.
+        user: Open WebUI's user as a dict; `valves` holds this plugin's UserValves.
+        metadata: Open WebUI's request metadata.
+        valves: the administrator's Valves, as they were when the call came in.
+        tools: `__tools__`: name → {callable, spec, …}.
+    """
+
+    body: Mapping[str, Any]
+    user: Mapping[str, Any]
+    metadata: Mapping[str, Any]
+    valves: Any
+    tools: Mapping[str, Any]
+    task: str | None = None
+    event_emitter: Emitter | None = None
+    event_call: Emitter | None = None
+    request: Any = None
+
+    @property
+    def user_id(self) -> str:
+        """The signed-in user."""
+        return str(self.user.get("id") or "")
+
+    @property
+    def user_valves(self) -> Any:
+        """This user's UserValves, None when there are none."""
+        return self.user.get("valves")
+
+    @property
+    def chat_id(self) -> str:
+        """The chat, "" for a plain API call."""
+        return str(self.metadata.get("chat_id") or "")
+
+    @property
+    def message_id(self) -> str:
+        """The assistant message that is being written, "" for a plain API call."""
+        return str(self.metadata.get("message_id") or "")
+
+    @property
+    def user_message_id(self) -> str:
+        """The user message that is being answered, "" for a plain API call."""
+        return str(self.metadata.get("user_message_id") or "")
+
+    @property
+    def is_saved(self) -> bool:
+        """Whether the chat is in Open WebUI's database, so that its chain of messages can be read."""
+        return bool(self.chat_id and self.user_message_id) and not self.chat_id.startswith(_UNSAVED_PREFIXES)
+
+    @property
+    def speaks_responses(self) -> bool:
+        """Whether the reader is Open WebUI's page, which understands Responses events."""
+        return bool(self.metadata.get("session_id") and self.message_id)
+
+    @property
+    def streams(self) -> bool:
+        """Whether the caller asked for a stream."""
+        return bool(self.body.get("stream"))
+
+    @property
+    def called_model(self) -> str:
+        """The model id the caller chose; a workspace model's own id, not ECHO's."""
+        model = self.metadata.get("model") or {}
+        return str(model.get("id") or self.body.get("model") or "echo")
+
+    @property
+    def locale(self) -> Locale:
+        """The user's Open WebUI language; an API caller's is taken from Accept-Language."""
+        variables = self.metadata.get("variables") or {}
+        language = variables.get("{{USER_LANGUAGE}}")
+        if not language and self.request is not None:
+            language = self.request.headers.get("accept-language")
+        return locale_of(language)

@@ -1,0 +1,146 @@
+"""Answers the pipe's calls: prepares the context, runs the turn, streams it in the caller's form, seals it."""
+
+import asyncio
+import secrets
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, nullcontext
+from typing import Any
+
+from echo_constants import EchoError
+from echo_core.engine import TurnEngine, TurnPlan
+from echo_core.ports import Clock, ModelBackend, ShadowStore
+from echo_core.records import ShadowState
+from echo_events import (
+    ChatChunkRenderer,
+    CompletionBuilder,
+    NoticeShown,
+    ResponsesRenderer,
+    TurnEvent,
+    TurnFinished,
+)
+from echo_utils import dumps
+from starlette.responses import StreamingResponse
+
+from echo_runtime.backends import Backends
+from echo_runtime.call import PipeCall
+from echo_runtime.context import ContextBuilder, Prepared
+from echo_runtime.incidents import report
+from echo_runtime.media import OwuiMediaStore
+from echo_runtime.sealing import AnswerSealer
+from echo_runtime.settings import Settings, settings_of
+from echo_runtime.stores import ChatStores
+from echo_runtime.tasks import answer_task
+from echo_runtime.tool_runner import OwuiToolRunner
+
+Renderer = ResponsesRenderer | ChatChunkRenderer
+
+
+class Orchestrator:
+    """One an event loop; holds nothing of a single request.
+
+    Args:
+        backends: Gemini by base URL, with the caller's key.
+        stores: the records of chats.
+        contexts: turns a call into what is sent.
+        clock: time.
+        env_base_url: GEMINI_BASE_URL of the environment, "" when unset.
+    """
+
+    def __init__(
+        self, *, backends: Backends, stores: ChatStores, contexts: ContextBuilder, clock: Clock, env_base_url: str
+    ) -> None:
+        self._backends = backends
+        self._stores = stores
+        self._contexts = contexts
+        self._clock = clock
+        self._env_base_url = env_base_url
+
+    async def respond(self, call: PipeCall) -> Any:
+        """A streaming response, a `chat.completion` object, or a task's text."""
+        if call.task:
+            return await self._task(call)
+        if call.streams:
+            return StreamingResponse(self._sse(call), media_type="text/event-stream")
+        return await self._whole(call)
+
+    async def prepare_context(self, call: PipeCall, store: ShadowStore | None) -> Prepared:
+        """What this call sends to Gemini; seals the current user message on the way.
+
+        Raises:
+            EchoError: the call asks for something that cannot be sent.
+        """
+        return await self._contexts.prepare(call, self._settings(call), store)
+
+    async def _task(self, call: PipeCall) -> str:
+        settings = self._settings(call)
+        backend = self._backends.for_call(call, settings)
+        model = self._contexts.catalogue.resolve("MODEL_LITE", backend.name)
+        return await answer_task(
+            str(call.task), call.body, backend=backend, catalogue=self._contexts.catalogue, model_id=model.id
+        )
+
+    async def _sse(self, call: PipeCall) -> AsyncGenerator[bytes, None]:
+        renderer = self._renderer(call)
+        async with aclosing(self.events(call)) as events:
+            async for event in events:
+                for wire in renderer.render(event):
+                    yield b"data: " + dumps(wire) + b"\n\n"
+        yield b"data: [DONE]\n\n"
+
+    async def _whole(self, call: PipeCall) -> dict[str, Any]:
+        builder = CompletionBuilder(**self._head(call))
+        async with aclosing(self.events(call)) as events:
+            async for event in events:
+                builder.add(event)
+        return builder.build()
+
+    async def events(self, call: PipeCall) -> AsyncGenerator[TurnEvent, None]:
+        """The events of one turn, exactly one terminal event last unless the caller goes away."""
+        try:
+            async with self._stores.open(call) as store, aclosing(self._turn(call, store)) as events:
+                async for event in events:
+                    yield event
+        except Exception as error:  # the rim of the pipe: everything becomes a message with a reference
+            yield report(error, call.locale, chat_id=call.chat_id, message_id=call.message_id)
+
+    async def _turn(self, call: PipeCall, store: ShadowStore | None) -> AsyncGenerator[TurnEvent, None]:
+        settings = self._settings(call)
+        backend = self._backends.for_call(call, settings)
+        if self._backends.is_simulator(settings):
+            yield NoticeShown(SIMULATOR.render(call.locale))
+        prepared = await self.prepare_context(call, store)
+        sealer = AnswerSealer(call, store, prepared, backend.name, self._clock)
+        engine = TurnEngine(
+            backend=backend,
+            tools=OwuiToolRunner(call, settings.tool_timeout_s),
+            journal=sealer.journal,
+            media=OwuiMediaStore(call),
+            clock=self._clock,
+        )
+        state: ShadowState = "failed"
+        try:
+            async with aclosing(engine.run(prepared.plan)) as events:
+                async for event in events:
+                    if isinstance(event, TurnFinished):
+                        await sealer.seal(engine.record, "complete")
+                    yield event
+            state = "complete"
+        except (asyncio.CancelledError, GeneratorExit):
+            state = "stopped"
+            raise
+        finally:
+            if state != "complete":
+                await sealer.seal(engine.record, state)
+
+    def _settings(self, call: PipeCall) -> Settings:
+        return settings_of(call, self._env_base_url)
+
+    def _renderer(self, call: PipeCall) -> Renderer:
+        return ResponsesRenderer(call.message_id) if call.speaks_responses else ChatChunkRenderer(**self._head(call))
+
+    def _head(self, call: PipeCall) -> dict[str, Any]:
+        return {
+            "completion_id": f"chatcmpl-{secrets.token_hex(12)}",
+            "created_s": int(self._clock.now_s()),
+            "model": call.called_model,
+        }

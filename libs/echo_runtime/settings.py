@@ -1,0 +1,55 @@
+"""Valves and UserValves as one frozen value, so that the engine never meets a form of the admin panel."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from echo_runtime.call import PipeCall
+
+DEFAULT_BASE_URL: Final = "https://generativelanguage.googleapis.com"
+MODEL_LEVELS: Final = ("LITE", "FLASH", "PRO")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What one turn runs with.
+
+    Args:
+        model_level: abstract model name, one of MODEL_LEVELS.
+        base_url: where Gemini is.
+        show_thoughts: whether thought summaries are asked for and shown.
+        reasoning_effort: "" leaves the model's own default.
+        max_tool_rounds: tool rounds before a last answer is asked for.
+        tool_timeout_s: after this many seconds a tool call counts as failed.
+        safety_threshold: Gemini's HarmBlockThreshold, "" leaves Google's default.
+    """
+
+    model_level: str
+    base_url: str
+    show_thoughts: bool
+    reasoning_effort: str
+    max_tool_rounds: int
+    tool_timeout_s: float
+    safety_threshold: str
+
+
+def settings_of(call: PipeCall, env_base_url: str) -> Settings:
+    """Merge the administrator's and the user's choices; the user's win where both exist.
+
+    Args:
+        env_base_url: GEMINI_BASE_URL of the environment, "" when unset.
+    """
+    admin, user = call.valves, call.user_valves
+    return Settings(
+        model_level=_choice(user, "MODEL_SELECTION") or admin.MODEL_SELECTION,
+        base_url=(admin.GEMINI_BASE_URL or env_base_url or DEFAULT_BASE_URL).rstrip("/"),
+        show_thoughts=bool(getattr(user, "SHOW_THOUGHTS", True)),
+        reasoning_effort=_choice(user, "REASONING_EFFORT"),
+        max_tool_rounds=admin.MAX_TOOL_ROUNDS,
+        tool_timeout_s=float(admin.TOOL_TIMEOUT_S),
+        safety_threshold=admin.SAFETY_THRESHOLD if admin.SAFETY_THRESHOLD != "default" else "",
+    )
+
+
+def _choice(valves: Any, name: str) -> str:
+    value = getattr(valves, name, "") or ""
+    return "" if value == "default" else str(value)

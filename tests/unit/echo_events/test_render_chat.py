@@ -1,0 +1,74 @@
+from echo_events import (
+    ChatChunkRenderer,
+    CompletionBuilder,
+    MediaShown,
+    NoticeShown,
+    TextStreamed,
+    ThoughtStreamed,
+    ToolCalled,
+    TurnEvent,
+    TurnFailed,
+    TurnFinished,
+    UsageCounted,
+)
+
+HEAD = {"completion_id": "chatcmpl-1", "created_s": 7, "model": "echo"}
+TURN: list[TurnEvent] = [
+    ThoughtStreamed("hm"),
+    TextStreamed("Hel"),
+    ToolCalled(call_id="c", name="t", arguments_json="{}"),
+    NoticeShown("waiting"),
+    TextStreamed("lo"),
+    UsageCounted({"total_tokens": 3}),
+    TurnFinished("length"),
+]
+FAILURE = TurnFailed(message="Gemini is busy.", code="model_overloaded", reference="ab12")
+
+
+def test_chunks_carry_text_and_thoughts_apart() -> None:
+    renderer = ChatChunkRenderer(**HEAD)
+    deltas = [w["choices"][0]["delta"] for e in TURN for w in renderer.render(e) if w.get("choices")]
+    assert deltas == [{"reasoning_content": "hm"}, {"content": "Hel"}, {"content": "lo"}, {}]
+
+
+def test_the_last_chunk_names_the_finish_reason_and_usage_comes_before() -> None:
+    renderer = ChatChunkRenderer(**HEAD)
+    *_, usage, last = [w for e in TURN for w in renderer.render(e)]
+    assert usage["usage"] == {"total_tokens": 3}
+    assert last["choices"][0]["finish_reason"] == "length"
+    assert last["id"] == "chatcmpl-1"
+
+
+def test_the_whole_completion_equals_the_stream() -> None:
+    builder = CompletionBuilder(**HEAD)
+    for event in TURN:
+        builder.add(event)
+    completion = builder.build()
+    assert completion["choices"][0]["message"] == {
+        "role": "assistant",
+        "content": "Hello",
+        "reasoning_content": "hm",
+    }
+    assert completion["choices"][0]["finish_reason"] == "length"
+    assert completion["usage"] == {"total_tokens": 3}
+
+
+def test_a_failure_before_any_text_is_only_an_error() -> None:
+    builder = CompletionBuilder(**HEAD)
+    builder.add(FAILURE)
+    assert builder.build() == {"error": {"message": "Gemini is busy. (ab12)", "code": "model_overloaded"}}
+
+
+def test_a_failure_after_text_keeps_the_text() -> None:
+    builder = CompletionBuilder(**HEAD)
+    builder.add(TextStreamed("half"))
+    builder.add(FAILURE)
+    completion = builder.build()
+    assert completion["choices"][0]["message"]["content"] == "half"
+    assert completion["error"]["code"] == "model_overloaded"
+
+
+def test_api_callers_get_images_as_links() -> None:
+    builder = CompletionBuilder(**HEAD)
+    builder.add(MediaShown("/api/v1/files/1/content"))
+    assert "![image](/api/v1/files/1/content)" in builder.build()["choices"][0]["message"]["content"]
