@@ -1,1 +1,15 @@
-"""Small pure helpers that need nothing else."""
+"""Small pure helpers that every layer may use: stable JSON, tagged hashes, visible text."""
+
+from echo_utils.hashes import HASH_TAG, sha256_tagged, untagged
+from echo_utils.json_bytes import canonical_json, dumps
+from echo_utils.text import normalise_visible_text, split_thought_process
+
+__all__ = [
+    "HASH_TAG",
+    "canonical_json",
+    "dumps",
+    "normalise_visible_text",
+    "sha256_tagged",
+    "split_thought_process",
+    "untagged",
+]

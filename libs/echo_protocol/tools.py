@@ -1,0 +1,114 @@
+"""Open WebUI's tool specs as Gemini function declarations."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from echo_constants import Bilingual
+from echo_protocol.models import Backend
+from echo_protocol.schema_read import SchemaTooLarge, read_schema
+from echo_protocol.schema_write import json_dialect, openapi_dialect
+from echo_utils import canonical_json, dumps, sha256_tagged, untagged
+
+#: Source: research/gemini.md 3 (128 on newer endpoints; 64 is the limit that holds everywhere).
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,63}")
+_BAD_CHARACTER: Final = re.compile(r"[^A-Za-z0-9_.:-]")
+_NAME_MAX_CHARS: Final = 64
+_MARK_CHARS: Final = 8
+#: Source: research/gemini.md 1.2.
+_MAX_DECLARATIONS: Final = 512
+
+_NO_NAME: Final = Bilingual(en="The tool has no name.", fr="L'outil n'a pas de nom.")
+_TOO_LARGE: Final = Bilingual(
+    en="The tool's parameters are too large or too deeply nested.",
+    fr="Les paramètres de l'outil sont trop volumineux ou trop imbriqués.",
+)
+_TWICE: Final = Bilingual(
+    en="Another tool has the same name; the first one is used.",
+    fr="Un autre outil porte le même nom ; le premier est utilisé.",
+)
+_TOO_MANY: Final = Bilingual(
+    en="More than 512 tools are active; this one was left out.",
+    fr="Plus de 512 outils sont actifs ; celui-ci a été écarté.",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolConversion:
+    """What became of the tools.
+
+    Args:
+        declarations: functionDeclarations, sorted by name, so that their bytes do not depend on load order.
+        original_names: Gemini name → Open WebUI name, for every declaration.
+        left_out: (Open WebUI name, why) of tools that could not be declared.
+    """
+
+    declarations: tuple[dict[str, Any], ...]
+    original_names: Mapping[str, str]
+    left_out: tuple[tuple[str, Bilingual], ...] = ()
+
+    def tools_json(self) -> bytes | None:
+        """The `tools` array for `request_json`; None when there is nothing to declare."""
+        return dumps([{"functionDeclarations": list(self.declarations)}]) if self.declarations else None
+
+
+def convert_owui_tools(specs: Iterable[Mapping[str, Any]], *, backend: Backend = "ai_studio") -> ToolConversion:
+    """Translate tool specs.
+
+    AI Studio gets `parametersJsonSchema`, Code Assist the older `parameters`. Names that Gemini refuses are changed and
+    marked with a hash of the original, so that two of them never collide. Equal duplicates become one.
+
+    Args:
+        specs: OpenAI tools (`{"type": "function", "function": {name, description, parameters}}`) or bare specs
+            (`{name, description, parameters}`).
+        backend: decides the dialect.
+    """
+    declared: dict[str, dict[str, Any]] = {}
+    originals: dict[str, str] = {}
+    left_out: list[tuple[str, Bilingual]] = []
+    for spec in specs:
+        function = spec.get("function") if isinstance(spec.get("function"), Mapping) else spec
+        name = str(function.get("name") or "").strip() if isinstance(function, Mapping) else ""
+        if not isinstance(function, Mapping) or not name:
+            left_out.append((name, _NO_NAME))
+            continue
+        try:
+            declaration = _declaration(gemini_name(name), function, backend)
+        except SchemaTooLarge:
+            left_out.append((name, _TOO_LARGE))
+            continue
+        before = declared.setdefault(declaration["name"], declaration)
+        originals.setdefault(declaration["name"], name)
+        if canonical_json(before) != canonical_json(declaration):
+            left_out.append((name, _TWICE))
+    names = sorted(declared)
+    left_out += [(originals.pop(name), _TOO_MANY) for name in names[_MAX_DECLARATIONS:]]
+    return ToolConversion(
+        declarations=tuple(declared[name] for name in names[:_MAX_DECLARATIONS]),
+        original_names=originals,
+        left_out=tuple(left_out),
+    )
+
+
+def gemini_name(name: str) -> str:
+    """A name that Gemini takes; a good one comes back as it is, others are cut and marked with a hash."""
+    if _NAME.fullmatch(name):
+        return name
+    mark = untagged(sha256_tagged(name.encode("utf-8", "backslashreplace")))[:_MARK_CHARS]
+    plain = _BAD_CHARACTER.sub("_", name)
+    if not plain[0].isalpha() and plain[0] != "_":
+        plain = "_" + plain
+    return f"{plain[: _NAME_MAX_CHARS - _MARK_CHARS - 1]}_{mark}"
+
+
+def _declaration(name: str, function: Mapping[str, Any], backend: Backend) -> dict[str, Any]:
+    declaration: dict[str, Any] = {"name": name, "description": str(function.get("description") or "")}
+    parameters = function.get("parameters")
+    node = read_schema(parameters if isinstance(parameters, Mapping) else {})
+    if node.properties or node.variants:
+        if backend == "ai_studio":
+            declaration["parametersJsonSchema"] = json_dialect(node)
+        else:
+            declaration["parameters"] = openapi_dialect(node)
+    return declaration

@@ -1,0 +1,60 @@
+"""Token counts of an answer."""
+
+from dataclasses import dataclass, fields
+from typing import Any, Final
+
+from echo_protocol.parts import Wire, read
+
+_NAMES: Final = {
+    "prompt_tokens": ("promptTokenCount", "prompt_token_count"),
+    "cached_tokens": ("cachedContentTokenCount", "cached_content_token_count"),
+    "candidates_tokens": ("candidatesTokenCount", "candidates_token_count"),
+    "thoughts_tokens": ("thoughtsTokenCount", "thoughts_token_count"),
+    "tool_prompt_tokens": ("toolUsePromptTokenCount", "tool_use_prompt_token_count"),
+    "total_tokens": ("totalTokenCount", "total_token_count"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Tokens of one hop, or of several added up.
+
+    `prompt_tokens` includes `cached_tokens`; `total = prompt + candidates + thoughts + tool_prompt`.
+    Source: research/gemini.md 1.5.
+    """
+
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    candidates_tokens: int = 0
+    thoughts_tokens: int = 0
+    tool_prompt_tokens: int = 0
+    total_tokens: int = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        """Sum over the hops of one turn."""
+        return Usage(**{f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self)})
+
+    @property
+    def output_tokens(self) -> int:
+        """What is paid as output: answer and thoughts."""
+        return self.candidates_tokens + self.thoughts_tokens
+
+
+def usage_from_wire(wire: Wire) -> Usage | None:
+    """Read a `usageMetadata`; None when it holds no count (Vertex sends `{"trafficType": …}` before the last chunk)."""
+    counts = {name: _count(read(wire, *keys)) for name, keys in _NAMES.items()}
+    known = {name: count for name, count in counts.items() if count is not None}
+    if not known:
+        return None
+    if "total_tokens" not in known:
+        known["total_tokens"] = sum(count for name, count in known.items() if name != "cached_tokens")
+    return Usage(**known)
+
+
+def _count(value: Any) -> int | None:
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        return None
+    try:
+        return max(int(value), 0)
+    except ValueError:
+        return None
