@@ -5,7 +5,8 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from echo_core.records import Seal, Shadow, VersionLock
+from echo_constants import StateError
+from echo_core.records import Seal, Shadow, SignatureRow, VersionLock
 
 
 class Clock(Protocol):
@@ -64,22 +65,58 @@ class ModelBackend(Protocol):
 
 
 class ShadowStore(Protocol):
-    """The records of one chat."""
+    """The records of one chat. Any method may raise StateError."""
+
+    def take_notices(self) -> Sequence[StateError]:
+        """What the reader must be told about these records (a damaged file was set aside…); each is given once."""
+        ...
+
+    async def get_message_shadow(self, message_id: str, updated_at_s: int | None = None) -> Shadow | None:
+        """One shadow; with `updated_at_s` only if a final lock says the same, None otherwise."""
+        ...
 
     async def get_message_shadows(self, message_ids: Sequence[str]) -> Mapping[str, Shadow]:
         """Shadows by message id; ids without a shadow are left out."""
         ...
 
+    async def get_former_shadows(self, message_id: str) -> Sequence[Shadow]:
+        """What a message was before its content became another, oldest first."""
+        ...
+
+    async def find_by_client_hash(self, client_hashes: Sequence[str]) -> Mapping[str, Shadow]:
+        """The newest shadow for each client hash that is known here."""
+        ...
+
+    async def get_signatures(self, message_id: str) -> Sequence[SignatureRow]:
+        """The signatures of a message in the order of its parts."""
+        ...
+
+    async def get_tool_io(self, cumulative_hash: str) -> bytes | None:
+        """The tool calls and answers sealed under a hash, None when there were none."""
+        ...
+
     async def seal(self, seal: Seal) -> None:
-        """Write one message's records in one transaction."""
+        """Write one message's records in one transaction and empty its turn log."""
         ...
 
     async def lock(self, message_id: str, lock: VersionLock) -> None:
-        """Record what Open WebUI's row looks like now."""
+        """Record what Open WebUI's row looks like now; nothing happens for a message without a shadow."""
         ...
 
     async def append_turn_log(self, message_id: str, data: Sequence[bytes]) -> None:
         """Append raw records of the running turn in one transaction."""
+        ...
+
+    async def read_turn_log(self, message_id: str) -> Sequence[bytes]:
+        """The records that were appended since the message was last sealed, in order."""
+        ...
+
+    async def recover_streaming(self, message_id: str) -> Sequence[bytes] | None:
+        """What a crash left of a turn: its logged records; None when the message is not in state `streaming`."""
+        ...
+
+    async def streaming_messages(self) -> Sequence[str]:
+        """Ids of the messages whose turn is running or was cut off by a crash."""
         ...
 
     async def get_setting(self, key: str) -> str | None:

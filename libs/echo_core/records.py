@@ -34,6 +34,7 @@ class Shadow:
         invariant_hash: tagged SHA-256 of {role, content, tool_io}.
         cumulative_hash: tagged SHA-256(invariant, parent cumulative); "" while streaming.
         visible_text: what the page shows for this message, for the fingerprint and for filling the row.
+        client_hash: chain over (role, visible text) that finds the sessions of API callers; "" in Open WebUI's chats.
     """
 
     message_id: str
@@ -49,6 +50,7 @@ class Shadow:
     lock: VersionLock | None = None
     backend: str = ""
     model_id: str = ""
+    client_hash: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,1 +1,47 @@
 """SQLite stores: one session.db a chat, one identity.db for the instance."""
+
+from echo_state_manager._errors import (
+    DamagedFileError,
+    ForeignFileError,
+    FutureFileError,
+    StoreBusyError,
+    StoreClosedError,
+    StoreError,
+    StoreFullError,
+    StoreUnavailableError,
+    UnusableFileError,
+)
+from echo_state_manager._tables import (
+    get_message_shadow,
+    get_signature_by_id,
+    index_suture,
+    save_cognitive_data,
+    save_message_shadow,
+    save_session_setting,
+    save_signature_by_id,
+)
+from echo_state_manager.memory import MemoryShadowStore
+from echo_state_manager.session import SessionStore
+from echo_state_manager.stores import SessionStores
+
+__all__ = [
+    "DamagedFileError",
+    "ForeignFileError",
+    "FutureFileError",
+    "MemoryShadowStore",
+    "SessionStore",
+    "SessionStores",
+    "StoreBusyError",
+    "StoreClosedError",
+    "StoreError",
+    "StoreFullError",
+    "StoreUnavailableError",
+    "UnusableFileError",
+    "get_message_shadow",
+    "get_signature_by_id",
+    "index_suture",
+    "save_cognitive_data",
+    "save_message_shadow",
+    "save_session_setting",
+    "save_signature_by_id",
+]

@@ -1,0 +1,201 @@
+"""One SQLite file and one connection: who may use it when, and what a job in it may rely on.
+
+A connection belongs to one event loop. Jobs on it run one after the other in the order they were asked for, so none
+sees another's unfinished work. Writers on other connections (other loops, threads, processes) are kept apart by SQLite
+itself: every job that writes opens with BEGIN IMMEDIATE and waits up to the busy limit.
+A job that was asked for is finished even if the caller is cancelled meanwhile: the Stop button must not undo a seal.
+"""
+
+import asyncio
+import logging
+import sqlite3
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import aiosqlite
+
+from echo_core.ports import Clock
+from echo_state_manager._errors import StoreBusyError, StoreClosedError, StoreUnavailableError, store_error
+from echo_state_manager._migrations import Migration, migrate
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+#: How long a writer waits for another one. A seal takes milliseconds; ten seconds also cover a copy being made.
+BUSY_TIMEOUT_MS: Final = 10_000
+
+#: How often and how far apart a file is tried that another process is just making. Source: our choice, 5 s in all.
+OPEN_ATTEMPTS: Final = 100
+OPEN_RETRY_S: Final = 0.05
+
+#: What a checkpoint leaves of the log file; image signatures let it grow by megabytes. Source: our choice.
+JOURNAL_SIZE_LIMIT_BYTES: Final = 8 * 1024 * 1024
+
+#: "ECHO" in ASCII, at byte 68 of the file. Source: https://www.sqlite.org/fileformat.html section 1.3.16
+APPLICATION_ID: Final = 0x4543484F
+
+
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    """What a job gets: statements inside one transaction, and the time it began.
+
+    Args:
+        connection: never commit or roll back through it.
+        now_s: epoch seconds, the same for everything that the job writes.
+    """
+
+    connection: aiosqlite.Connection
+    now_s: int
+
+    async def rows(self, sql: str, parameters: Iterable[Any] = ()) -> list[Any]:
+        """Run one statement and return all its rows as tuples."""
+        return list(await self.connection.execute_fetchall(sql, parameters))
+
+    async def many(self, sql: str, rows: Sequence[Iterable[Any]]) -> None:
+        """Run one statement for each row of parameters; nothing for no rows."""
+        if rows:
+            await self.connection.executemany(sql, rows)
+
+
+Job = Callable[[Transaction], Awaitable[T]]
+
+
+class Database:
+    """An open file. Make one with `open_database`; use it on the event loop that made it."""
+
+    def __init__(self, path: Path, connection: aiosqlite.Connection, clock: Clock) -> None:
+        self.path = path
+        self._connection = connection
+        self._clock = clock
+        self._turn = asyncio.Lock()
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._closed = False
+
+    async def write(self, job: Job[T]) -> T:
+        """Run a job in a transaction that writes.
+
+        Raises:
+            StoreError: as `_errors.store_error` says; nothing of the job was written.
+        """
+        return await self._queued(self._transact("BEGIN IMMEDIATE", job))
+
+    async def read(self, job: Job[T]) -> T:
+        """Run a job that reads one consistent state in several statements. Raises as `write`."""
+        return await self._queued(self._transact("BEGIN", job))
+
+    async def rows(self, sql: str, parameters: Iterable[Any] = ()) -> list[Any]:
+        """Run one reading statement. Raises as `write`."""
+        return await self._queued(self._select(sql, parameters))
+
+    async def close(self) -> None:
+        """Finish the jobs that were asked for, then close; twice is harmless."""
+        if self._closed:
+            return
+        self._closed = True
+        while self._tasks:
+            await asyncio.wait(self._tasks)
+        await self._connection.close()
+
+    def abandon(self) -> None:
+        """Close without an event loop to wait on, for connections whose loop is gone."""
+        self._closed = True
+        self._connection.stop()
+
+    async def _queued(self, work: Coroutine[Any, Any, T]) -> T:
+        if self._closed:
+            work.close()
+            raise StoreClosedError(f"{self.path} is closed")
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            task.add_done_callback(_log_unheard)
+            raise
+
+    async def _select(self, sql: str, parameters: Iterable[Any]) -> list[Any]:
+        async with self._turn:
+            try:
+                return list(await self._connection.execute_fetchall(sql, parameters))
+            except sqlite3.Error as error:
+                raise store_error(error) from error
+
+    async def _transact(self, begin: str, job: Job[T]) -> T:
+        async with self._turn:
+            try:
+                await self._connection.execute_fetchall(begin)
+                try:
+                    result = await job(Transaction(self._connection, int(self._clock.now_s())))
+                except BaseException:
+                    await self._connection.rollback()
+                    raise
+                await self._commit()
+            except sqlite3.Error as error:
+                raise store_error(error) from error
+            return result
+
+    async def _commit(self) -> None:
+        try:
+            await self._connection.commit()
+        except sqlite3.Error:
+            await self._connection.rollback()
+            raise
+
+
+def _log_unheard(task: "asyncio.Task[Any]") -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        logger.error("A job whose caller was gone failed", exc_info=error)
+
+
+async def open_database(path: Path, migrations: Sequence[Migration], clock: Clock) -> Database:
+    """Open a file, make it when absent, and bring it to the newest step. Its folder must exist.
+
+    Raises:
+        StoreError: as `_errors.store_error` says.
+    """
+    connection = aiosqlite.connect(path, isolation_level=None, timeout=BUSY_TIMEOUT_MS / 1000)
+    # A connection that nobody closed must not keep the process alive: SQLite is safe against that as against a kill.
+    connection._thread.daemon = True
+    try:
+        await connection
+    except sqlite3.Error as error:
+        raise store_error(error) from error
+    try:
+        await _prepare_patiently(connection, migrations, int(clock.now_s()))
+    except BaseException:
+        await connection.close()
+        raise
+    return Database(path, connection, clock)
+
+
+async def _prepare_patiently(connection: aiosqlite.Connection, migrations: Sequence[Migration], now_s: int) -> None:
+    """Two processes that make the same file get SQLITE_BUSY at once, without SQLite's own waiting."""
+    for attempts_left in range(OPEN_ATTEMPTS - 1, -1, -1):
+        try:
+            await _prepare(connection, migrations, now_s)
+        except sqlite3.Error as error:
+            typed = store_error(error)
+            if attempts_left == 0 or not isinstance(typed, StoreBusyError):
+                raise typed from error
+        else:
+            return
+        await asyncio.sleep(OPEN_RETRY_S)
+
+
+async def _prepare(connection: aiosqlite.Connection, migrations: Sequence[Migration], now_s: int) -> None:
+    rows = list(await connection.execute_fetchall("PRAGMA application_id"))
+    if rows[0][0] != APPLICATION_ID:
+        # Before the switch to WAL, so that the main file itself always says whose it is.
+        await connection.execute_fetchall(f"PRAGMA application_id = {APPLICATION_ID}")
+    rows = list(await connection.execute_fetchall("PRAGMA journal_mode = WAL"))
+    if rows[0][0] != "wal":
+        raise StoreUnavailableError(f"journal mode is {rows[0][0]}, not WAL")
+    # In WAL mode NORMAL survives a killed process completely and a power cut without damage.
+    # Source: https://www.sqlite.org/pragma.html#pragma_synchronous
+    await connection.execute_fetchall("PRAGMA synchronous = NORMAL")
+    await connection.execute_fetchall(f"PRAGMA journal_size_limit = {JOURNAL_SIZE_LIMIT_BYTES}")
+    await migrate(connection, migrations, now_s)

@@ -1,0 +1,104 @@
+"""The same records in process memory, for temporary chats: nothing of them reaches the disk."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from echo_constants import StateError
+from echo_core.records import Seal, Shadow, SignatureRow, VersionLock
+
+
+class MemoryShadowStore:
+    """A `ShadowStore` without a file. No method waits between reading and writing, so each is atomic."""
+
+    def __init__(self) -> None:
+        self._shadows: dict[str, Shadow] = {}
+        self._former: dict[str, dict[str, Shadow]] = {}
+        self._signatures: dict[tuple[str, str], tuple[SignatureRow, ...]] = {}
+        self._tool_io: dict[str, bytes] = {}
+        self._turn_log: dict[str, list[bytes]] = {}
+        self._settings: dict[str, str] = {}
+
+    def take_notices(self) -> tuple[StateError, ...]:
+        """Always empty: memory is never found damaged."""
+        return ()
+
+    async def get_message_shadow(self, message_id: str, updated_at_s: int | None = None) -> Shadow | None:
+        """One shadow under the Version Lock, see `echo_state_manager.get_message_shadow`."""
+        shadow = self._shadows.get(message_id)
+        if shadow is None or updated_at_s is None:
+            return shadow
+        lock = shadow.lock
+        return shadow if lock is not None and not lock.provisional and lock.updated_at_s == updated_at_s else None
+
+    async def get_message_shadows(self, message_ids: Sequence[str]) -> Mapping[str, Shadow]:
+        """Shadows by message id; ids without a shadow are left out."""
+        return {key: self._shadows[key] for key in message_ids if key in self._shadows}
+
+    async def get_former_shadows(self, message_id: str) -> Sequence[Shadow]:
+        """What a message was before its content became another, oldest first."""
+        return list(self._former.get(message_id, {}).values())
+
+    async def find_by_client_hash(self, client_hashes: Sequence[str]) -> Mapping[str, Shadow]:
+        """The newest shadow for each client hash that is known here."""
+        wanted = {client_hash for client_hash in client_hashes if client_hash}
+        return {shadow.client_hash: shadow for shadow in self._shadows.values() if shadow.client_hash in wanted}
+
+    async def get_signatures(self, message_id: str) -> Sequence[SignatureRow]:
+        """The signatures of a message in the order of its parts."""
+        shadow = self._shadows.get(message_id)
+        return list(self._signatures.get((message_id, shadow.cumulative_hash), ())) if shadow else []
+
+    async def get_tool_io(self, cumulative_hash: str) -> bytes | None:
+        """The tool calls and answers sealed under a hash, None when there were none."""
+        return self._tool_io.get(cumulative_hash)
+
+    async def seal(self, seal: Seal) -> None:
+        """Keep one message's records and empty its turn log."""
+        shadow = seal.shadow
+        before = self._shadows.get(shadow.message_id)
+        if before and before.state != "streaming" and before.invariant_hash not in ("", shadow.invariant_hash):
+            former = self._former.setdefault(shadow.message_id, {})
+            former.pop(before.invariant_hash, None)
+            former[before.invariant_hash] = before
+        self._shadows[shadow.message_id] = shadow
+        if seal.signatures:
+            ordered = sorted(seal.signatures, key=lambda row: (row.content_index, row.part_index))
+            self._signatures[(shadow.message_id, shadow.cumulative_hash)] = tuple(ordered)
+        if seal.tool_io_json is not None:
+            self._tool_io[shadow.cumulative_hash] = seal.tool_io_json
+        self._settings |= seal.settings
+        self._turn_log.pop(shadow.message_id, None)
+
+    async def lock(self, message_id: str, lock: VersionLock) -> None:
+        """Record what Open WebUI's row looks like now; nothing happens for a message without a shadow."""
+        shadow = self._shadows.get(message_id)
+        if shadow is not None:
+            self._shadows[message_id] = replace(shadow, lock=lock)
+
+    async def append_turn_log(self, message_id: str, data: Sequence[bytes]) -> None:
+        """Append raw records of the running turn."""
+        if data:
+            self._turn_log.setdefault(message_id, []).extend(data)
+
+    async def read_turn_log(self, message_id: str) -> Sequence[bytes]:
+        """The records that were appended since the message was last sealed, in order."""
+        return list(self._turn_log.get(message_id, ()))
+
+    async def recover_streaming(self, message_id: str) -> Sequence[bytes] | None:
+        """What is left of a turn that did not end; None when the message is not in state `streaming`."""
+        shadow = self._shadows.get(message_id)
+        if shadow is None or shadow.state != "streaming":
+            return None
+        return await self.read_turn_log(message_id)
+
+    async def streaming_messages(self) -> Sequence[str]:
+        """Ids of the messages whose turn has not ended."""
+        return [key for key, shadow in self._shadows.items() if shadow.state == "streaming"]
+
+    async def get_setting(self, key: str) -> str | None:
+        """One value of the settings, None when absent."""
+        return self._settings.get(key)
+
+    async def save_setting(self, key: str, value: str) -> None:
+        """Write one value of the settings."""
+        self._settings[key] = value

@@ -1,0 +1,159 @@
+"""One class of behaviour for both stores: the SQLite file and its twin in memory."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from echo_core.ports import ShadowStore
+from echo_core.records import Seal, VersionLock
+from echo_paths import EchoPaths
+from echo_state_manager import SessionStores
+from store_kit import CHAT, USER, ManualClock, contents, seal, shadow, signature
+
+BIG = "A" * 40_000
+
+
+@pytest.fixture(params=["sqlite", "memory"])
+async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[ShadowStore]:
+    stores = SessionStores(EchoPaths(tmp_path), ManualClock())
+    async with stores.open(USER, CHAT if request.param == "sqlite" else "temporary:socket") as opened:
+        yield opened
+    await stores.close()
+    assert (tmp_path / "users").exists() == (request.param == "sqlite")
+
+
+LOCK = VersionLock(updated_at_s=7, fingerprint="sha256:f", provisional=False)
+
+
+class TestShadowStore:
+    async def test_what_was_sealed_comes_back_identical(self, store: ShadowStore) -> None:
+        one = shadow("m1", "hé\u0000llo", overlay_json=b'[{"k":null}]', state="stopped", lock=LOCK, client_hash="c")
+        await store.seal(Seal(shadow=one))
+        await store.seal(seal("m2", "other"))
+        assert await store.get_message_shadows(["m2", "m1", "nobody"]) == {"m1": one, "m2": shadow("m2", "other")}
+
+    async def test_no_ids_give_nothing(self, store: ShadowStore) -> None:
+        assert await store.get_message_shadows([]) == {}
+
+    @pytest.mark.parametrize(
+        "document",
+        [
+            contents(BIG),
+            contents(BIG, "small", BIG, BIG + "\\u00e9"),
+            contents("x", thoughtSignature="S" * 3_000_000),
+            b'[{"role":"model","parts":[{"text":"'
+            + b'\\"\\\\\\n' * 20_000
+            + b'"},{"text":"'
+            + b"z" * 33_000
+            + b'"}]}]',
+            contents('["parts", 4, "e3b0c442"]' * 3000, role="blob"),
+            ('["' + "é" * 40_000 + '"]').encode(),
+            b"[]",
+        ],
+        ids=["one", "several", "signature", "escapes", "looks-like-ours", "two-byte", "empty"],
+    )
+    async def test_large_values_come_back_byte_for_byte(self, store: ShadowStore, document: bytes) -> None:
+        one = shadow(contents_json=document, overlay_json=document, visible_text=document.decode())
+        await store.seal(Seal(shadow=one, tool_io_json=document))
+        assert (await store.get_message_shadows(["m1"]))["m1"] == one
+        assert await store.get_message_shadow("m1") == one
+        assert await store.get_tool_io(one.cumulative_hash) == document
+
+    async def test_strings_that_utf8_cannot_hold_survive(self, store: ShadowStore) -> None:
+        for text in ("broken \ud83d end", "\ud83d" * 40_000):
+            one = shadow(visible_text=text)
+            await store.seal(Seal(shadow=one, settings={"k": text}))
+            assert (await store.get_message_shadows(["m1"]))["m1"].visible_text == text
+            assert await store.get_setting("k") == text
+
+    async def test_sealing_again_replaces_the_shadow_and_keeps_the_former(self, store: ShadowStore) -> None:
+        for text in ("first", "second", "first", "third"):
+            await store.seal(seal("m1", text))
+        assert (await store.get_message_shadows(["m1"]))["m1"] == shadow("m1", "third")
+        assert list(await store.get_former_shadows("m1")) == [shadow("m1", "second"), shadow("m1", "first")]
+
+    async def test_large_values_of_a_former_shadow_are_kept(self, store: ShadowStore) -> None:
+        former = shadow("m1", BIG, lock=LOCK)
+        await store.seal(Seal(shadow=former))
+        await store.seal(seal("m1", "edited"))
+        assert list(await store.get_former_shadows("m1")) == [former]
+
+    async def test_a_relinked_or_streaming_message_is_not_a_former_one(self, store: ShadowStore) -> None:
+        await store.seal(seal("m1", "draft", state="streaming", cumulative_hash=""))
+        await store.seal(seal("m1", "done"))
+        await store.seal(seal("m1", "done", parent_hash="p", cumulative_hash="sha256:elsewhere"))
+        assert list(await store.get_former_shadows("m1")) == []
+
+    async def test_signatures_come_back_in_the_order_of_parts(self, store: ShadowStore) -> None:
+        rows = (signature(place=(2, 0), value="b" * 50_000), signature(place=(0, 1)), signature(place=(0, 0)))
+        await store.seal(Seal(shadow=shadow(), signatures=rows))
+        assert list(await store.get_signatures("m1")) == [rows[2], rows[1], rows[0]]
+        assert list(await store.get_signatures("m2")) == []
+
+    async def test_signatures_follow_the_content(self, store: ShadowStore) -> None:
+        await store.seal(Seal(shadow=shadow("m1", "first"), signatures=(signature(value="one"),)))
+        await store.seal(Seal(shadow=shadow("m1", "second"), signatures=(signature(value="two"),)))
+        assert [row.thought_signature for row in await store.get_signatures("m1")] == ["two"]
+        await store.seal(seal("m1", "third"))
+        assert list(await store.get_signatures("m1")) == []
+
+    async def test_the_version_lock_decides_whether_a_shadow_is_given(self, store: ShadowStore) -> None:
+        await store.seal(seal())
+        assert await store.get_message_shadow("m1", 7) is None
+        await store.lock("m1", replace(LOCK, provisional=True))
+        assert await store.get_message_shadow("m1", 7) is None
+        await store.lock("m1", LOCK)
+        assert await store.get_message_shadow("m1", 8) is None
+        assert await store.get_message_shadow("m1", 7) == shadow(lock=LOCK)
+        assert await store.get_message_shadow("m2", 7) is None
+
+    async def test_locking_an_unknown_message_does_nothing(self, store: ShadowStore) -> None:
+        await store.lock("nobody", LOCK)
+        assert await store.get_message_shadows(["nobody"]) == {}
+
+    async def test_the_turn_log_lasts_until_the_message_is_sealed(self, store: ShadowStore) -> None:
+        await store.append_turn_log("m1", [b"a", b"b"])
+        await store.append_turn_log("m2", [b"x"])
+        await store.append_turn_log("m1", [])
+        await store.append_turn_log("m1", [b"", b"c" * 70_000])
+        assert list(await store.read_turn_log("m1")) == [b"a", b"b", b"", b"c" * 70_000]
+        await store.seal(seal("m1"))
+        assert list(await store.read_turn_log("m1")) == []
+        assert list(await store.read_turn_log("m2")) == [b"x"]
+
+    async def test_only_a_streaming_message_is_recovered(self, store: ShadowStore) -> None:
+        await store.seal(seal("m1", state="streaming", cumulative_hash=""))
+        await store.append_turn_log("m1", [b"a", b"b"])
+        await store.append_turn_log("m2", [b"x"])
+        assert list(await store.streaming_messages()) == ["m1"]
+        assert list(await store.recover_streaming("m1") or ()) == [b"a", b"b"]
+        assert await store.recover_streaming("m2") is None
+        await store.seal(seal("m1", state="failed"))
+        assert await store.recover_streaming("m1") is None
+        assert list(await store.streaming_messages()) == []
+
+    async def test_settings_are_written_alone_and_with_a_seal(self, store: ShadowStore) -> None:
+        assert await store.get_setting("k") is None
+        await store.save_setting("k", "1")
+        await store.seal(Seal(shadow=shadow(), settings={"k": "2", "turn_origin_model:m1": "é"}))
+        assert await store.get_setting("k") == "2"
+        assert await store.get_setting("turn_origin_model:m1") == "é"
+
+    async def test_api_sessions_are_found_by_their_client_hash(self, store: ShadowStore) -> None:
+        await store.seal(seal("m1", "a", client_hash="h1"))
+        await store.seal(seal("m2", "b", client_hash="h2"))
+        await store.seal(seal("m3", "c", client_hash="h2"))
+        await store.seal(seal("m4", "d"))
+        found = await store.find_by_client_hash(["h2", "h3", ""])
+        assert {key: found[key].message_id for key in found} == {"h2": "m3"}
+
+    async def test_many_at_once_lose_nothing(self, store: ShadowStore) -> None:
+        await asyncio.gather(*(store.seal(seal(f"m{n}", f"text {n}")) for n in range(50)))
+        ids = [f"m{n}" for n in range(50)]
+        assert await store.get_message_shadows(ids) == {f"m{n}": shadow(f"m{n}", f"text {n}") for n in range(50)}
+
+    async def test_a_fresh_store_has_no_notices(self, store: ShadowStore) -> None:
+        assert tuple(store.take_notices()) == ()

@@ -1,0 +1,62 @@
+"""What the tests of the state store share: a clock, shadows, and stores of both kinds."""
+
+import json
+from typing import Any
+
+from echo_core.records import Seal, Shadow, SignatureRow
+
+CHAT = "c1"
+USER = "u1"
+
+
+class ManualClock:
+    """A clock that moves only when told to."""
+
+    def __init__(self, now_s: float = 1_800_000_000.0) -> None:
+        self.at_s = now_s
+
+    def now_s(self) -> float:
+        return self.at_s
+
+    def monotonic_s(self) -> float:
+        return self.at_s
+
+    async def sleep(self, delay_s: float) -> None:
+        self.at_s += delay_s
+
+
+def contents(*texts: str, role: str = "model", **extra: Any) -> bytes:
+    """One serialised Content a text."""
+    return json.dumps([{"role": role, "parts": [{"text": text, **extra}]} for text in texts]).encode()
+
+
+def shadow(message_id: str = "m1", text: str = "hello", **changes: Any) -> Shadow:
+    """A plausible shadow; the hashes are made up from the text unless given."""
+    values: dict[str, Any] = {
+        "message_id": message_id,
+        "chat_id": CHAT,
+        "role": "model",
+        "contents_json": contents(text),
+        "visible_text": text,
+        "invariant_hash": f"sha256:inv-{text[:40]}",
+        "parent_hash": "0" * 64,
+        "cumulative_hash": f"sha256:cum-{text[:40]}",
+        "backend": "aistudio",
+        "model_id": "gemini-x",
+    }
+    return Shadow(**{**values, **changes})
+
+
+def signature(message_id: str = "m1", place: tuple[int, int] = (0, 0), value: str = "c2ln") -> SignatureRow:
+    return SignatureRow(
+        message_id=message_id,
+        content_index=place[0],
+        part_index=place[1],
+        thought_signature=value,
+        model_id="gemini-x",
+        scope="gemini-3",
+    )
+
+
+def seal(message_id: str = "m1", text: str = "hello", **changes: Any) -> Seal:
+    return Seal(shadow=shadow(message_id, text, **changes))
