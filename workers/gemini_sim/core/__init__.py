@@ -1,0 +1,1 @@
+"""What the simulated server knows and decides; no sockets, no clock."""

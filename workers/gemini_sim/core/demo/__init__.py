@@ -1,0 +1,1 @@
+"""The deterministic small "model" that answers when no script does."""

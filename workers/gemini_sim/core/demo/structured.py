@@ -1,0 +1,95 @@
+"""Small JSON values that fit a schema, and the JSON answers that Open WebUI's task prompts ask for."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+_DEPTH: Final = 8
+
+
+def instance(
+    schema: Mapping[str, Any], seed: str = "value", depth: int = 0, root: Mapping[str, Any] | None = None
+) -> Any:
+    """A value that satisfies a schema (OpenAPI subset or JSON Schema with `$ref`).
+
+    Below the first level only required fields are made. `seed` is the text that free strings repeat; `depth` and
+    `root` belong to the recursion.
+    """
+    base = schema if root is None else root
+    if "$ref" in schema and depth < _DEPTH:
+        return instance(_resolve(base, str(schema["$ref"])), seed, depth + 1, base)
+    for key in ("const", "default", "example"):
+        if key in schema:
+            return schema[key]
+    if schema.get("enum"):
+        return schema["enum"][0]
+    for key in ("anyOf", "oneOf", "allOf"):
+        options = [option for option in schema.get(key, []) if isinstance(option, Mapping)]
+        if options:
+            solid = [option for option in options if str(option.get("type", "")).lower() != "null"]
+            return instance((solid or options)[0], seed, depth + 1, base)
+    return _of_type(schema, seed, depth, base)
+
+
+def _of_type(schema: Mapping[str, Any], seed: str, depth: int, root: Mapping[str, Any]) -> Any:
+    kind = schema.get("type", "object" if "properties" in schema else "string")
+    if isinstance(kind, list):
+        kind = next((item for item in kind if str(item).lower() != "null"), "null")
+    match str(kind).lower():
+        case "object":
+            names = schema.get("properties", {})
+            required = schema.get("required", []) if depth else [*names]
+            return {
+                name: instance(names[name], seed, depth + 1, root)
+                for name in names
+                if depth < _DEPTH and (name in required or not depth)
+            }
+        case "array":
+            count = max(1, int(schema.get("minItems", 1)))
+            items = schema.get("items", {"type": "string"})
+            return [instance(items, seed, depth + 1, root) for _ in range(count)] if depth < _DEPTH else []
+        case "integer":
+            return int(schema.get("minimum", 1))
+        case "number":
+            return schema.get("minimum", 0.5)
+        case "boolean":
+            return True
+        case "null":
+            return None
+        case _:
+            text = seed.ljust(int(schema.get("minLength", 0)), ".")
+            return text[: int(schema.get("maxLength", 200))]
+
+
+def _resolve(root: Mapping[str, Any], reference: str) -> Mapping[str, Any]:
+    node: Any = root
+    for step in reference.removeprefix("#").strip("/").split("/"):
+        if step:
+            node = node.get(step, {}) if isinstance(node, Mapping) else {}
+    return node if isinstance(node, Mapping) else {}
+
+
+def task_answer(prompt: str) -> dict[str, Any] | None:
+    """The JSON for a task prompt of Open WebUI (title, tags, follow-ups, search queries); None when it is none.
+
+    Source: the task prompts of Open WebUI 0.12 show the wanted shape as `{"title": ...}` and the like.
+    """
+    if "json" not in prompt.lower():
+        return None
+    subject = _subject(prompt)
+    if re.search(r'\{\s*\\?"follow_ups\\?"\s*:', prompt):
+        return {"follow_ups": [f"What else about {subject}?", "Can you give an example?", "What comes next?"]}
+    if re.search(r'\{\s*\\?"tags\\?"\s*:', prompt):
+        return {"tags": ["Technology", "Conversation"]}
+    if re.search(r'\{\s*\\?"title\\?"\s*:', prompt):
+        return {"title": f"💬 {subject}"}
+    if re.search(r'\{\s*\\?"queries\\?"\s*:', prompt):
+        return {"queries": [subject]}
+    return None
+
+
+def _subject(prompt: str) -> str:
+    history = re.search(r"<chat_history>(.*?)(?:</chat_history>|$)", prompt, re.DOTALL)
+    lines = (history.group(1) if history else prompt).strip().splitlines() or [""]
+    line = re.sub(r"^(USER|ASSISTANT|user|assistant):\s*", "", lines[0])
+    return " ".join(re.findall(r"[\w'’-]+", line)[:5]) or "Chat"

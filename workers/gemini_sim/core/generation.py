@@ -1,0 +1,50 @@
+"""Generation settings that a model refuses: thinking controls, ranges, response schemas."""
+
+from typing import Any
+
+from echo_workers.gemini_sim.core.errors import invalid
+from echo_workers.gemini_sim.core.models import ServerModel
+
+
+def check_generation(request: dict[str, Any], model: ServerModel) -> None:
+    """Check `generationConfig` against the model.
+
+    Raises:
+        GoogleRefusal: 400. Source: thinking controls by family documented, their texts third-party.
+    """
+    config = request.get("generationConfig", {})
+    _check_thinking(config.get("thinkingConfig", {}), model)
+    if "responseSchema" in config and "responseJsonSchema" in config:
+        raise invalid("Only one of response_schema and response_json_schema can be set.")
+    most = config.get("maxOutputTokens")
+    if most is not None and most < 1:
+        raise invalid(f"max_output_tokens must be positive, got {most}.")
+
+
+def _check_thinking(thinking: dict[str, Any], model: ServerModel) -> None:
+    budget, level = thinking.get("thinkingBudget"), thinking.get("thinkingLevel")
+    if budget is not None and level is not None:
+        raise invalid("You can only set only one of thinking budget and thinking level.")
+    if level is not None and (model.thinking != "level" or level not in model.levels):
+        raise invalid("Thinking level is not supported for this model.")
+    if budget is None:
+        return
+    if model.thinking == "none" or model.generation >= 4:
+        raise invalid("Thinking budget is not supported for this model.")
+    if model.thinking == "budget" and budget != -1:
+        low, high = model.budget_min, model.budget_max
+        if not (low <= budget <= high or (budget == 0 and model.budget_off)):
+            raise invalid(f"The thinking budget ({budget}) is invalid. Please choose a value between {low} and {high}.")
+
+
+def thinks(request: dict[str, Any], model: ServerModel) -> int:
+    """Thought tokens that the demo model spends on a request; 0 = it does not think."""
+    if model.thinking == "none":
+        return 0
+    thinking = request.get("generationConfig", {}).get("thinkingConfig", {})
+    budget = thinking.get("thinkingBudget")
+    if budget == 0 or (budget is None and model.thinking == "budget" and not model.default_thinks):
+        return 0
+    level = thinking.get("thinkingLevel", model.default_level)
+    spent = {"MINIMAL": 16, "LOW": 64, "MEDIUM": 160, "HIGH": 320, "XHIGH": 640}.get(level, 320)
+    return min(spent, budget) if budget is not None and budget > 0 else spent

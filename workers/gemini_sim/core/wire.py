@@ -1,0 +1,177 @@
+"""Reads proto3 JSON as Google's front end does: both spellings, unknown fields refused with its exact texts."""
+
+import base64
+import binascii
+import json
+import re
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from echo_workers.gemini_sim.core.errors import GoogleRefusal, invalid
+from echo_workers.gemini_sim.core.schema import ENUMS, MESSAGES, snake
+
+_BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
+_DURATION: Final = re.compile(r"-?\d+(\.\d{1,9})?s")
+_TYPE_NAMES: Final = {
+    "string": "TYPE_STRING",
+    "bool": "TYPE_BOOL",
+    "int32": "TYPE_INT32",
+    "int64": "TYPE_INT64",
+    "float": "TYPE_FLOAT",
+    "bytes": "TYPE_BYTES",
+}
+_ENUM_PACKAGE: Final = "type.googleapis.com/google.ai.generativelanguage.v1beta"
+
+
+def decode_base64(text: str) -> bytes | None:
+    """Bytes of standard or URL-safe base64 with or without padding; None when it is neither.
+
+    Source: the Python SDK sends the URL-safe alphabet, the JS SDK the standard one, both recorded.
+    """
+    if not _BASE64.fullmatch(text):
+        return None
+    bare = text.rstrip("=")
+    try:
+        return base64.b64decode(bare.replace("-", "+").replace("_", "/") + "=" * (-len(bare) % 4))
+    except (binascii.Error, ValueError):
+        return None
+
+
+def parse_json(raw: bytes) -> dict[str, Any]:
+    """The body as a JSON object.
+
+    Raises:
+        GoogleRefusal: the body is no JSON object.
+    """
+    try:
+        value = json.loads(raw) if raw.strip() else {}
+    except (ValueError, RecursionError) as error:
+        raise invalid(
+            f"Invalid JSON payload received. {error}", ("", f"Invalid JSON payload received. {error}")
+        ) from error
+    if not isinstance(value, dict):
+        text = 'Invalid JSON payload received. Unknown name "": Root element must be a message.'
+        raise invalid(text, ("", text))
+    return value
+
+
+@dataclass(slots=True)
+class _Reader:
+    violations: list[tuple[str, str]] = field(default_factory=list)
+
+    def unknown(self, name: str, path: str, why: str = "Cannot find field.") -> None:
+        where = f" at '{path}'" if path else ""
+        self.violations.append((path, f'Invalid JSON payload received. Unknown name "{name}"{where}: {why}'))
+
+    def bad_value(self, path: str, kind: str, value: Any) -> None:
+        shown = json.dumps(value, ensure_ascii=False)
+        self.violations.append((path, f"Invalid value at '{path}' ({kind}), {shown}"))
+
+    def message(self, name: str, value: Any, path: str) -> Any:
+        if not isinstance(value, dict):
+            self.bad_value(path, f"{_ENUM_PACKAGE}.{name}", value)
+            return {}
+        fields = MESSAGES[name]
+        out: dict[str, Any] = {}
+        for key, item in value.items():
+            known = fields.get(key)
+            if known is None:
+                self.unknown(key, path)
+            elif item is not None:
+                canonical, kind = known
+                read = self.field(key, kind, item, path)
+                if canonical in out:
+                    self.unknown(key, path, "Proto field is already set.")
+                out[canonical] = read
+        return out
+
+    def field(self, key: str, kind: str, value: Any, path: str) -> Any:
+        here = f"{path}.{snake(key)}" if path else snake(key)
+        if kind[0] == "[":
+            if not isinstance(value, list):
+                value = [value]  # proto3 JSON of Google's front end takes a lone element for a repeated field
+            return [self.scalar(kind[1:-1], item, f"{here}[{index}]") for index, item in enumerate(value)]
+        if isinstance(value, list) and kind != "value":
+            self.unknown(key, path, "Proto field is not repeating, cannot start list.")
+            return None
+        if kind[0] == "{":
+            if not isinstance(value, dict):
+                self.bad_value(here, "Map", value)
+                return {}
+            return {
+                name: self.scalar(kind[1:-1], item, f"{here}[{index}].value")
+                for index, (name, item) in enumerate(value.items())
+            }
+        return self.scalar(kind, value, here)
+
+    def scalar(self, kind: str, value: Any, path: str) -> Any:
+        if kind in MESSAGES:
+            return self.message(kind, value, path)
+        if kind == "value":
+            return value
+        if kind == "struct":
+            if not isinstance(value, dict):
+                self.bad_value(path, "type.googleapis.com/google.protobuf.Struct", value)
+            return value
+        if kind.startswith("enum:"):
+            name = kind[5:]
+            if not isinstance(value, str) or value not in ENUMS[name]:
+                self.bad_value(path, f"{_ENUM_PACKAGE}.{name}", value)
+            return value
+        return self.primitive(kind, value, path)
+
+    def primitive(self, kind: str, value: Any, path: str) -> Any:
+        match kind:
+            case "string":
+                good = isinstance(value, str)
+            case "bool":
+                good = isinstance(value, bool)
+            case "int32" | "int64":
+                read = _integer(value)
+                good, value = read is not None, read if read is not None else value
+            case "float":
+                good = isinstance(value, int | float) and not isinstance(value, bool)
+            case "bytes":
+                good = isinstance(value, str) and bool(_BASE64.fullmatch(value)) and len(value.rstrip("=")) % 4 != 1
+                if isinstance(value, str) and not good:
+                    text = (
+                        f"Invalid value at '{path}' (TYPE_BYTES), Base64 decoding failed for {json.dumps(value[:200])}"
+                    )
+                    self.violations.append((path, text))
+                    return value
+            case "duration":
+                good = isinstance(value, str) and bool(_DURATION.fullmatch(value))
+            case _:
+                good = isinstance(value, str)
+        if not good:
+            self.bad_value(path, _TYPE_NAMES.get(kind, kind), value)
+        return value
+
+
+def _integer(value: Any) -> int | None:
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return value
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, str) and re.fullmatch(r"-?\d+", value):
+        return int(value)
+    return None
+
+
+def read_message(name: str, value: dict[str, Any]) -> dict[str, Any]:
+    """Check `value` against a message and return it with camelCase names, nulls dropped, structs verbatim.
+
+    Raises:
+        GoogleRefusal: all violations at once, one a line, as Google reports them. Source: third-party (400 texts).
+    """
+    reader = _Reader()
+    out: dict[str, Any] = reader.message(name, value, "")
+    if reader.violations:
+        text = "\n".join(description for _, description in reader.violations)
+        raise invalid(text, *reader.violations)
+    return out
+
+
+__all__ = ["GoogleRefusal", "decode_base64", "parse_json", "read_message"]

@@ -1,0 +1,1 @@
+"""HTTP endpoints of the simulator; each maps a path to a service."""

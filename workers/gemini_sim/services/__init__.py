@@ -1,0 +1,1 @@
+"""What the simulator does with a request; no HTTP types."""
