@@ -2,6 +2,8 @@
 title: ECHO lifecycle
 id: echo_lifecycle
 version: 0.1.0
+author: ECHO
+required_open_webui_version: 0.10.0
 description: Adds ECHO's pages, keeps API keys encrypted, and removes what belongs to deleted chats.
 license: MIT
 """
