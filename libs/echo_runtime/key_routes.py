@@ -1,0 +1,168 @@
+"""The HTTP side of ECHO's key page; knows FastAPI, not Open WebUI."""
+
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Depends, HTTPException, Request
+from fastapi.responses import JSONResponse, Response
+from fastapi.routing import APIRoute
+from pydantic import BaseModel, SecretStr
+
+from echo_constants import ECHO_VERSION, LOCALES, AuthError, EchoError
+from echo_runtime.key_service import KeyService
+from echo_state_manager.identity import INSTANCE_OWNER, IdentityStore
+from echo_ui import static_file
+
+#: No inline script or style, nothing from elsewhere, no framing by others.
+_POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+)
+_GUARDED: Final = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
+_PRIVATE: Final = {**_GUARDED, "Cache-Control": "no-store"}
+
+Guard = Callable[..., Any]
+
+
+class KeyForm(BaseModel):
+    """A key as the page sends it; the value does not show in errors."""
+
+    key: SecretStr
+
+
+class _EchoRoute(APIRoute):
+    """Answers ECHO's errors with their code and their text in both languages; nothing is cached."""
+
+    def get_route_handler(self) -> Callable[[Request], Any]:
+        handler = super().get_route_handler()
+
+        async def guarded(request: Request) -> Response:
+            try:
+                response = await handler(request)
+            except EchoError as error:
+                status = 400 if isinstance(error, AuthError) else 503
+                texts = {locale: error.user_message(locale) for locale in LOCALES}
+                response = JSONResponse({"code": error.code, "message": texts}, status)
+            response.headers.update({name: value for name, value in _PRIVATE.items() if name not in response.headers})
+            return response
+
+        return guarded
+
+
+def require_bearer(request: Request) -> None:
+    """Refuse a request that only carries the cookie, which a browser also sends when another page asks it to.
+
+    Raises:
+        HTTPException: 401.
+    """
+    if not request.headers.get("Authorization", "").lower().startswith("bearer "):
+        raise HTTPException(401)
+
+
+def build_routes(
+    service: KeyService, identity: IdentityStore, *, user: Guard, admin: Guard, active: Guard
+) -> list[Any]:
+    """The routes under `/echo`.
+
+    Args:
+        service: does the work.
+        identity: asked for the health answer.
+        user: FastAPI dependency that gives the signed-in user (with `id` and `role`) or refuses.
+        admin: the same for administrators.
+        active: FastAPI dependency that refuses while ECHO is switched off.
+    """
+    router = APIRouter(prefix="/echo", route_class=_EchoRoute, dependencies=[Depends(active)])
+    _add_page(router)
+    _add_user_routes(router, service, user)
+    _add_admin_routes(router, service, admin)
+
+    @router.get("/api/health")
+    async def health() -> dict[str, str]:
+        try:
+            await identity.open()
+        except EchoError as error:
+            return {"status": "degraded", "version": ECHO_VERSION, "code": error.code}
+        return {"status": "ok", "version": ECHO_VERSION}
+
+    return list(router.routes)
+
+
+def _add_page(router: APIRouter) -> None:
+    # Plain functions: FastAPI runs them in a thread, because they read files.
+    @router.get("/hud/keys")
+    def page(request: Request) -> Response:
+        return _static(request, "keys.html")
+
+    @router.get("/hud/static/{name}")
+    def static(request: Request, name: str) -> Response:
+        return _static(request, name)
+
+
+def _static(request: Request, name: str) -> Response:
+    found = static_file(name)
+    if found is None:
+        raise HTTPException(404)
+    headers = {**_GUARDED, "Cache-Control": "no-cache", "ETag": found.etag}
+    if found.media_type == "text/html":
+        headers["Content-Security-Policy"] = _POLICY
+    if request.headers.get("If-None-Match") == found.etag:
+        return Response(status_code=304, headers=headers)
+    return Response(found.content, media_type=found.media_type, headers=headers)
+
+
+def _add_user_routes(router: APIRouter, service: KeyService, guard: Guard) -> None:
+    bearer = [Depends(require_bearer)]
+    current = Annotated[Any, Depends(guard)]
+
+    async def show(user: Any) -> dict[str, Any]:
+        key = await service.stored(user.id)
+        return {
+            "keys": [asdict(key)] if key else [],
+            "fallback": await service.fallback(),
+            "admin": user.role == "admin",
+        }
+
+    @router.get("/api/keys", dependencies=bearer)
+    async def show_keys(user: current) -> dict[str, Any]:
+        return await show(user)
+
+    @router.put("/api/keys", dependencies=bearer)
+    async def put_key(form: KeyForm, user: current) -> dict[str, Any]:
+        await service.put(user.id, form.key.get_secret_value())
+        return await show(user)
+
+    @router.delete("/api/keys", dependencies=bearer)
+    async def delete_key(user: current) -> dict[str, Any]:
+        await service.delete(user.id)
+        return await show(user)
+
+    @router.post("/api/keys/test", dependencies=bearer)
+    async def test_key(user: current) -> dict[str, str]:
+        return {"verdict": await service.test(user.id)}
+
+
+def _add_admin_routes(router: APIRouter, service: KeyService, guard: Guard) -> None:
+    bearer = [Depends(require_bearer), Depends(guard)]
+
+    async def show() -> dict[str, Any]:
+        key = await service.stored(INSTANCE_OWNER)
+        return {"keys": [asdict(key)] if key else [], "fallback": await service.fallback()}
+
+    @router.get("/api/admin/key", dependencies=bearer)
+    async def show_instance_key() -> dict[str, Any]:
+        return await show()
+
+    @router.put("/api/admin/key", dependencies=bearer)
+    async def put_instance_key(form: KeyForm) -> dict[str, Any]:
+        await service.put(INSTANCE_OWNER, form.key.get_secret_value())
+        return await show()
+
+    @router.delete("/api/admin/key", dependencies=bearer)
+    async def delete_instance_key() -> dict[str, Any]:
+        await service.delete(INSTANCE_OWNER)
+        return await show()
+
+    @router.post("/api/admin/key/test", dependencies=bearer)
+    async def test_instance_key() -> dict[str, str]:
+        return {"verdict": await service.test(INSTANCE_OWNER)}

@@ -1,0 +1,53 @@
+from collections.abc import Callable, Iterator
+
+import anyio
+import pytest
+
+from live.keys.owui import ROOT, OpenWebUI
+
+PIPE = '''"""
+title: stand-in for ECHO's pipe
+"""
+from pydantic import BaseModel, Field
+
+class Pipe:
+    class Valves(BaseModel):
+        GEMINI_API_KEY: str = Field(default="", json_schema_extra={"input": {"type": "password"}})
+        GEMINI_BASE_URL: str = ""
+
+    def __init__(self):
+        self.valves = self.Valves()
+
+    async def pipe(self, body: dict) -> str:
+        return self.valves.GEMINI_API_KEY
+'''
+
+LIFECYCLE = (ROOT / "events" / "echo_lifecycle.py").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def owui(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenWebUI]:
+    """A running Open WebUI with the lifecycle function and a pipe that has the key valve."""
+    server = OpenWebUI(tmp_path_factory.mktemp("owui"))
+    server.start()
+    try:
+        server.install("echo_orchestrator", PIPE)
+        server.install("echo_lifecycle", LIFECYCLE)
+        yield server
+    finally:
+        server.stop()
+
+
+@pytest.fixture
+def until() -> Callable[[Callable[[], bool]], None]:
+    """Poll a condition for at most ten seconds; Open WebUI handles events after it has answered."""
+
+    def wait(condition: Callable[[], bool]) -> None:
+        async def poll() -> None:
+            with anyio.fail_after(10):
+                while not condition():
+                    await anyio.sleep(0.05)
+
+        anyio.run(poll)
+
+    return wait

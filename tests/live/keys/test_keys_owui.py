@@ -1,0 +1,80 @@
+"""Keys inside a real Open WebUI: who may see them, and that none stays in its database."""
+
+from collections.abc import Callable
+
+import pytest
+
+from live.keys.conftest import LIFECYCLE
+from live.keys.owui import OpenWebUI
+
+pytestmark = [pytest.mark.owui, pytest.mark.timeout(240)]
+
+Until = Callable[[Callable[[], bool]], None]
+INSTANCE_KEY = "instance-key-for-the-tests-7Q9x"
+ANAS_KEY = "the-own-key-of-ana-for-tests-1Zp4"
+VALVES = "/api/v1/functions/id/echo_orchestrator/valves/update"
+
+
+def test_the_routes_need_a_token(owui: OpenWebUI) -> None:
+    assert owui.call("GET", "/echo/api/health", token="").json()["status"] == "ok"
+    for method, path in [("GET", "/echo/api/keys"), ("PUT", "/echo/api/keys"), ("DELETE", "/echo/api/keys"),
+                         ("POST", "/echo/api/keys/test"), ("GET", "/echo/api/admin/key")]:  # fmt: skip
+        assert owui.call(method, path, {"key": ANAS_KEY}, token="").status_code == 401, path
+        assert owui.call(method, path, {"key": ANAS_KEY}, token="wrong").status_code == 401, path
+
+
+def test_a_user_never_sees_anothers_key(owui: OpenWebUI) -> None:
+    _, ana = owui.add_user("ana")
+    _, ben = owui.add_user("ben")
+    put = owui.call("PUT", "/echo/api/keys", {"key": f" {ANAS_KEY} "}, token=ana)
+    assert put.json()["keys"][0]["tail"] == "…1Zp4"
+    assert ANAS_KEY not in put.text
+    seen = owui.call("GET", "/echo/api/keys", token=ben)
+    assert seen.json() == {"keys": [], "fallback": None, "admin": False}
+    for path in ("/echo/api/admin/key", "/echo/api/admin/key/test"):
+        assert owui.call("GET" if path.endswith("key") else "POST", path, token=ben).status_code == 401
+    assert owui.call("DELETE", "/echo/api/keys", token=ben).json()["keys"] == []
+    assert len(owui.call("GET", "/echo/api/keys", token=ana).json()["keys"]) == 1
+    assert owui.call("DELETE", "/echo/api/keys", token=ana).json()["keys"] == []
+
+
+def test_a_key_typed_into_the_valve_leaves_open_webuis_database(owui: OpenWebUI, until: Until) -> None:
+    owui.call("POST", VALVES, {"GEMINI_API_KEY": INSTANCE_KEY}).raise_for_status()
+    until(lambda: owui.valves("echo_orchestrator")["GEMINI_API_KEY"] == "stored")
+    assert owui.call("GET", "/echo/api/admin/key").json()["keys"][0]["tail"] == "…7Q9x"
+    until(lambda: INSTANCE_KEY.encode() not in owui.database_bytes())
+    assert INSTANCE_KEY not in owui.call("GET", "/api/v1/functions/export?include_valves=true").text
+    assert INSTANCE_KEY not in owui.log
+
+
+def test_emptying_the_valve_deletes_the_key(owui: OpenWebUI, until: Until) -> None:
+    owui.call("PUT", "/echo/api/admin/key", {"key": INSTANCE_KEY}).raise_for_status()
+    assert owui.valves("echo_orchestrator")["GEMINI_API_KEY"] == "stored"
+    owui.call("POST", VALVES, {"GEMINI_API_KEY": "stored", "GEMINI_BASE_URL": "http://127.0.0.1:9"}).raise_for_status()
+    assert len(owui.call("GET", "/echo/api/admin/key").json()["keys"]) == 1
+    owui.call("POST", VALVES, {"GEMINI_API_KEY": ""}).raise_for_status()
+    until(lambda: owui.call("GET", "/echo/api/admin/key").json()["keys"] == [])
+
+
+def test_a_reload_replaces_the_routes(owui: OpenWebUI) -> None:
+    owui.install("echo_lifecycle", LIFECYCLE + "\n# changed\n")
+    owui.install("echo_lifecycle", LIFECYCLE)
+    assert owui.call("GET", "/echo/api/health", token="").json()["status"] == "ok"
+    owui.toggle("echo_lifecycle")
+    assert owui.call("GET", "/echo/api/keys").headers["content-type"].startswith("text/html")
+    owui.toggle("echo_lifecycle")
+    assert owui.call("GET", "/echo/api/keys").json()["admin"] is True
+
+
+def test_a_start_serves_the_routes_at_once_and_moves_a_key_that_was_missed(owui: OpenWebUI, until: Until) -> None:
+    owui.toggle("echo_lifecycle")
+    owui.call("POST", VALVES, {"GEMINI_API_KEY": INSTANCE_KEY}).raise_for_status()
+    assert owui.valves("echo_orchestrator")["GEMINI_API_KEY"] == INSTANCE_KEY
+    owui.stop()
+    owui.start()
+    owui.toggle("echo_lifecycle")
+    owui.stop()
+    owui.start()
+    assert owui.call("GET", "/echo/api/health", token="").json()["status"] == "ok"
+    until(lambda: owui.valves("echo_orchestrator")["GEMINI_API_KEY"] == "stored")
+    until(lambda: INSTANCE_KEY.encode() not in owui.database_bytes())

@@ -1,0 +1,223 @@
+import asyncio
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from echo_constants import ConfigError, StateError
+from echo_state_manager._identity_schema import IdentityTooNewError
+from echo_state_manager.crypto import (
+    MasterSecret,
+    SecretBox,
+    SecretDamagedError,
+    SecretKeyMismatchError,
+    SecretKeyMissingError,
+    master_secret,
+)
+from echo_state_manager.identity import INSTANCE_OWNER, IdentityStore
+
+SECRET = MasterSecret("ECHO_SECRET_KEY", "a long secret of this test")
+VALUE = "not-a-real-key-0123456789"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "echo" / "identity.db"
+
+
+@pytest.fixture
+def store(path: Path) -> IdentityStore:
+    return IdentityStore(path, SECRET)
+
+
+async def test_a_secret_comes_back_for_its_owner_only(store: IdentityStore) -> None:
+    await store.put_secret("ada", "gemini_api_key", VALUE)
+    assert await store.get_secret("ada", "gemini_api_key") == VALUE
+    assert await store.get_secret("bob", "gemini_api_key") is None
+    assert await store.get_secret(INSTANCE_OWNER, "gemini_api_key") is None
+    assert list(await store.secret_names("bob")) == []
+
+
+async def test_names_carry_the_time_of_the_last_change_and_no_value(store: IdentityStore) -> None:
+    await store.put_secret("ada", "b", VALUE)
+    await store.put_secret("ada", "a", VALUE)
+    names = await store.secret_names("ada")
+    assert list(names) == ["a", "b"]
+    assert all(stamp > 1_700_000_000 for stamp in names.values())
+
+
+async def test_putting_again_replaces_and_deleting_removes(store: IdentityStore) -> None:
+    await store.put_secret("ada", "k", "first value")
+    await store.put_secret("ada", "k", "second value")
+    assert await store.get_secret("ada", "k") == "second value"
+    assert await store.delete_secret("ada", "k")
+    assert not await store.delete_secret("ada", "k")
+    assert await store.get_secret("ada", "k") is None
+
+
+async def test_the_first_owner_with_a_secret_wins(store: IdentityStore) -> None:
+    await store.put_secret(INSTANCE_OWNER, "k", "the admin's")
+    assert await store.find_secret("k", ("ada", INSTANCE_OWNER)) == (INSTANCE_OWNER, "the admin's")
+    await store.put_secret("ada", "k", "her own")
+    assert await store.find_secret("k", ("ada", INSTANCE_OWNER)) == ("ada", "her own")
+    assert await store.find_secret("k", ()) is None
+
+
+async def test_no_file_of_the_database_holds_the_value(store: IdentityStore, path: Path) -> None:
+    await store.put_secret("ada", "k", VALUE)
+    blobs = [entry.read_bytes() for entry in path.parent.iterdir()]
+    assert blobs
+    assert not any(VALUE.encode() in blob for blob in blobs)
+
+
+async def test_another_secret_is_told_and_the_file_stays_as_it_is(store: IdentityStore, path: Path) -> None:
+    await store.put_secret("ada", "k", VALUE)
+    before = path.read_bytes()
+    foreign = IdentityStore(path, MasterSecret("WEBUI_SECRET_KEY", "another secret"))
+    with pytest.raises(SecretKeyMismatchError) as caught:
+        await foreign.put_secret("ada", "k", "overwritten")
+    assert isinstance(caught.value, StateError)
+    assert path.read_bytes() == before
+    assert await store.get_secret("ada", "k") == VALUE
+    for locale in ("en", "fr"):
+        assert "ECHO_SECRET_KEY" in caught.value.user_message(locale)
+
+
+async def test_a_row_moved_to_another_owner_does_not_open(store: IdentityStore, path: Path) -> None:
+    await store.put_secret("ada", "k", VALUE)
+    with sqlite3.connect(path) as raw:
+        raw.execute("UPDATE secrets SET owner_id = 'bob'")
+    raw.close()
+    with pytest.raises(SecretDamagedError):
+        await store.get_secret("bob", "k")
+
+
+async def test_a_newer_file_is_refused_untouched(store: IdentityStore, path: Path) -> None:
+    await store.open()
+    with sqlite3.connect(path) as raw:
+        raw.execute("PRAGMA user_version = 99")
+    raw.close()
+    before = path.read_bytes()
+    with pytest.raises(IdentityTooNewError):
+        await IdentityStore(path, SECRET).open()
+    assert path.read_bytes() == before
+
+
+async def test_the_file_is_private_and_in_wal_mode(store: IdentityStore, path: Path) -> None:
+    await store.open()
+    assert path.stat().st_mode & 0o077 == 0
+    raw = sqlite3.connect(path)
+    assert raw.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    raw.close()
+
+
+async def test_a_migration_that_was_cut_off_is_done_again(store: IdentityStore, path: Path) -> None:
+    path.parent.mkdir()
+    raw = sqlite3.connect(path, isolation_level=None)
+    raw.execute("CREATE TABLE unrelated (a)")
+    raw.close()
+    await store.put_secret("ada", "k", VALUE)
+    assert await store.get_secret("ada", "k") == VALUE
+
+
+async def test_many_tasks_write_at_once(store: IdentityStore) -> None:
+    await asyncio.gather(*(store.put_secret(f"user{n}", "k", f"value {n}") for n in range(20)))
+    assert [await store.get_secret(f"user{n}", "k") for n in range(20)] == [f"value {n}" for n in range(20)]
+
+
+def test_several_processes_may_create_the_file_at_once(path: Path) -> None:
+    code = (
+        "import asyncio, sys; from pathlib import Path\n"
+        "from echo_state_manager.crypto import MasterSecret\n"
+        "from echo_state_manager.identity import IdentityStore\n"
+        "async def main():\n"
+        "    store = IdentityStore(Path(sys.argv[1]), MasterSecret('ECHO_SECRET_KEY', 'shared secret'))\n"
+        "    for n in range(20): await store.put_secret(sys.argv[2], f'k{n}', sys.argv[2])\n"
+        "asyncio.run(main())\n"
+    )
+    libs = Path(__file__).resolve().parents[4] / "libs"
+    runs = [
+        subprocess.Popen([sys.executable, "-c", code, str(path), f"p{n}"], env={"PYTHONPATH": str(libs)})
+        for n in range(4)
+    ]
+    assert [run.wait(60) for run in runs] == [0] * 4
+
+    async def check() -> None:
+        store = IdentityStore(path, MasterSecret("ECHO_SECRET_KEY", "shared secret"))
+        for n in range(4):
+            assert len(await store.secret_names(f"p{n}")) == 20
+            assert await store.get_secret(f"p{n}", "k7") == f"p{n}"
+
+    asyncio.run(check())
+
+
+async def test_settings_belong_to_one_user(store: IdentityStore) -> None:
+    await store.save_setting("ada", "theme", "dark")
+    await store.save_setting("ada", "theme", "light")
+    assert await store.get_setting("ada", "theme") == "light"
+    assert await store.get_setting("bob", "theme") is None
+
+
+async def test_the_index_keeps_owner_parent_and_purge(store: IdentityStore) -> None:
+    await store.index_chat("c2", "ada", "c1")
+    await store.index_chat("c2", "ada")
+    chat = await store.get_chat("c2")
+    assert chat is not None
+    assert (chat.owner_id, chat.parent_chat_id, chat.purged_at_s) == ("ada", "c1", None)
+    await store.mark_purged("ada", ["c2", "never-seen"])
+    for chat_id in ("c2", "never-seen"):
+        purged = await store.get_chat(chat_id)
+        assert purged is not None
+        assert purged.purged_at_s is not None
+    assert await store.get_chat("c3") is None
+
+
+async def test_forgetting_a_user_leaves_the_others(store: IdentityStore) -> None:
+    for user in ("ada", "bob"):
+        await store.put_secret(user, "k", VALUE)
+        await store.save_setting(user, "s", "1")
+        await store.index_chat(f"chat-{user}", user)
+    await store.forget_user("ada")
+    assert await store.get_secret("ada", "k") is None
+    assert await store.get_setting("ada", "s") is None
+    assert await store.get_chat("chat-ada") is None
+    assert await store.get_secret("bob", "k") == VALUE
+    assert await store.get_setting("bob", "s") == "1"
+    assert await store.get_chat("chat-bob") is not None
+    with pytest.raises(ValueError, match="instance"):
+        await store.forget_user(INSTANCE_OWNER)
+
+
+def test_echo_secret_key_goes_before_open_webuis() -> None:
+    assert master_secret({"ECHO_SECRET_KEY": "a", "WEBUI_SECRET_KEY": "b"}) == MasterSecret("ECHO_SECRET_KEY", "a")
+    assert master_secret({"ECHO_SECRET_KEY": "", "WEBUI_SECRET_KEY": "b"}).variable == "WEBUI_SECRET_KEY"
+    with pytest.raises(SecretKeyMissingError) as caught:
+        master_secret({})
+    assert isinstance(caught.value, ConfigError)
+
+
+def test_the_secret_does_not_show_itself() -> None:
+    assert SECRET.value not in repr(SECRET)
+
+
+@given(owner=st.text(), name=st.text(), value=st.text())
+def test_what_is_sealed_opens_for_the_same_owner_and_name(owner: str, name: str, value: str) -> None:
+    box = SecretBox(SECRET, bytes(32))
+    sealed = box.seal(owner, name, value)
+    assert box.open(owner, name, sealed) == value
+    assert box.seal(owner, name, value) != sealed
+    with pytest.raises(SecretDamagedError):
+        box.open(owner + "x", name, sealed)
+
+
+@given(data=st.data())
+def test_any_changed_bit_is_noticed(data: st.DataObject) -> None:
+    box = SecretBox(SECRET, bytes(32))
+    sealed = bytearray(box.seal("ada", "k", VALUE))
+    sealed[data.draw(st.integers(0, len(sealed) - 1))] ^= 1 << data.draw(st.integers(0, 7))
+    with pytest.raises(SecretDamagedError):
+        box.open("ada", "k", bytes(sealed))
