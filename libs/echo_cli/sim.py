@@ -1,9 +1,8 @@
 """`echoctl sim`: the Gemini simulator alone."""
 
-import importlib.util
 import os
 import sys
-from typing import Annotated, ClassVar, Final
+from typing import Annotated
 
 import typer
 
@@ -11,42 +10,11 @@ from echo_cli._app import command
 from echo_cli._locale import say
 from echo_cli._output import JsonFlag
 from echo_cli._ports import require_free_port
-from echo_constants import Bilingual, ConfigError
-
-SIMULATOR_MODULE: Final = "echo_workers.gemini_sim"
-
-
-class SimulatorMissingError(ConfigError):
-    """This copy of ECHO came without its workers."""
-
-    code: ClassVar[str] = "simulator_missing"
-    message: ClassVar[Bilingual] = Bilingual(
-        en="This copy of ECHO has no Gemini simulator.",
-        fr="Cette copie d'ECHO n'a pas de simulateur Gemini.",
-    )
-    remedy: ClassVar[Bilingual] = Bilingual(
-        en="Install the complete package, or set GEMINI_API_KEY to talk to Google.",
-        fr="Installez le paquet complet, ou définissez GEMINI_API_KEY pour parler à Google.",
-    )
-
-
-def simulator_command(host: str, port: int) -> list[str]:
-    """The program and arguments that run the simulator on `host`:`port`.
-
-    Raises:
-        SimulatorMissingError: the simulator is not installed.
-    """
-    try:
-        found = importlib.util.find_spec(f"{SIMULATOR_MODULE}.__main__")
-    except ModuleNotFoundError:
-        found = None
-    if found is None:
-        raise SimulatorMissingError(f"module {SIMULATOR_MODULE} cannot be run")
-    return [sys.executable, "-m", SIMULATOR_MODULE, "--host", host, "--port", str(port)]
+from echo_cli._simulator import simulator_command
 
 
 def sim(
-    port: Annotated[int, typer.Option(min=1, max=65535, help=say("Port to listen on.", "Port d'écoute."))] = 8900,
+    port: Annotated[int, typer.Option(min=1, max=65535, help=say("Port to listen on.", "Port d'écoute."))] = 3900,
     host: Annotated[str, typer.Option(help=say("Address to listen on.", "Adresse d'écoute."))] = "127.0.0.1",
     json_mode: JsonFlag = False,
 ) -> None:
