@@ -7,7 +7,6 @@ import typer
 from echo_cli._locale import say
 from echo_cli._owui_api import OwuiApi
 from echo_constants import AuthError, Bilingual
-from echo_constants.errors import Audience
 
 UrlOption = Annotated[
     str,
@@ -48,7 +47,7 @@ class NoAccountError(AuthError):
     """Nobody said who signs in."""
 
     code: ClassVar[str] = "no_account"
-    audience: ClassVar[Audience] = "admin"
+    audience = "admin"
     message: ClassVar[Bilingual] = Bilingual(
         en="It is not clear which administrator signs in.", fr="On ne sait pas quel administrateur se connecte."
     )

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import ClassVar, Final, Literal, get_args
 
 from echo_constants import Bilingual, ConfigError
-from echo_constants.errors import Audience
 
 Kind = Literal["pipe", "filter", "action", "event", "tool"]
 Scope = Literal["global", "model"]
@@ -45,7 +44,7 @@ class FunctionFileError(ConfigError):
     """A function file cannot be installed as it is."""
 
     code: ClassVar[str] = "function_file"
-    audience: ClassVar[Audience] = "developer"
+    audience = "developer"
     message: ClassVar[Bilingual] = Bilingual(
         en="The function file {file} is not usable: {reason}.",
         fr="Le fichier de fonction {file} est inutilisable : {reason}.",

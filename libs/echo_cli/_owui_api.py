@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 import httpx
 
 from echo_constants import AuthError, Bilingual, ConfigError, UpstreamError
-from echo_constants.errors import Audience
 
 #: Creating a function executes its source in Open WebUI; on a loaded machine that takes seconds.
 REQUEST_TIMEOUT_S: Final = 60.0
@@ -46,7 +45,7 @@ class OwuiSignInError(AuthError):
     """Open WebUI does not know this account, password or token."""
 
     code: ClassVar[str] = "owui_sign_in"
-    audience: ClassVar[Audience] = "admin"
+    audience = "admin"
     message: ClassVar[Bilingual] = Bilingual(
         en="Open WebUI at {url} did not accept the sign-in.",
         fr="Open WebUI à l'adresse {url} n'a pas accepté la connexion.",
@@ -61,7 +60,7 @@ class NotAdminError(AuthError):
     """The account may sign in, but does not administer."""
 
     code: ClassVar[str] = "owui_not_admin"
-    audience: ClassVar[Audience] = "admin"
+    audience = "admin"
     message: ClassVar[Bilingual] = Bilingual(
         en="{email} is not an administrator of this Open WebUI.",
         fr="{email} n'est pas administrateur de cet Open WebUI.",
@@ -75,7 +74,7 @@ class OwuiAnswerError(UpstreamError):
     """Open WebUI answered a request with an error."""
 
     code: ClassVar[str] = "owui_answer"
-    audience: ClassVar[Audience] = "admin"
+    audience = "admin"
     message: ClassVar[Bilingual] = Bilingual(
         en="Open WebUI answered {status} to {request}: {reason}",
         fr="Open WebUI a répondu {status} à {request} : {reason}",

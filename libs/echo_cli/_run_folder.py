@@ -12,7 +12,6 @@ from pydantic import BaseModel, ValidationError
 
 from echo_cli._process import Child, end_stranger, identity_of
 from echo_constants import Bilingual, ConfigError, StateError
-from echo_constants.errors import Audience
 
 #: Bytes of randomness in a generated secret key; Open WebUI itself takes 24. Source: `open_webui/__init__.py`, 0.12.4.
 _SECRET_BYTES: Final = 32
@@ -40,7 +39,7 @@ class RunFolderError(StateError):
     """A file of ours in the data folder cannot be read or written."""
 
     code: ClassVar[str] = "run_folder"
-    audience: ClassVar[Audience] = "admin"
+    audience = "admin"
     message: ClassVar[Bilingual] = Bilingual(en="{path} cannot be used.", fr="{path} est inutilisable.")
     remedy: ClassVar[Bilingual] = Bilingual(
         en="Check the rights of the data folder and its free space, or choose another with --data.",

@@ -24,7 +24,6 @@ from echo_cli._process import Child, end_all
 from echo_cli._run_folder import Account, RunFolder
 from echo_cli._simulator import simulator_command
 from echo_constants import Bilingual, ConfigError, UpstreamError
-from echo_constants.errors import Audience
 
 Backend = Literal["google", "simulator"]
 
@@ -75,7 +74,7 @@ class BootError(UpstreamError):
 
     code: ClassVar[str] = "boot_failed"
     exit_code: ClassVar[ExitCode] = ExitCode.BOOT_FAILED
-    audience: ClassVar[Audience] = "admin"
+    audience = "admin"
     message: ClassVar[Bilingual] = Bilingual(
         en="{name} stopped or did not come up (exit status {status}).",
         fr="{name} s'est arrêté ou n'a pas démarré (code de sortie {status}).",
