@@ -57,7 +57,7 @@ class ConfigError(EchoError):
     """Something that an administrator sets is missing or wrong."""
 
     code = "config"
-    audience = "admin"
+    audience: ClassVar[Audience] = "admin"
     message = Bilingual(en="ECHO is not set up completely.", fr="ECHO n'est pas complètement configuré.")
     remedy = Bilingual(
         en="Ask your administrator to run `echoctl doctor`.",
@@ -69,7 +69,7 @@ class AuthError(EchoError):
     """Gemini does not accept who we are."""
 
     code = "auth"
-    audience = "user"
+    audience: ClassVar[Audience] = "user"
     message = Bilingual(en="Gemini did not accept the sign-in.", fr="Gemini n'a pas accepté l'identification.")
     remedy = Bilingual(
         en="Check the API key on ECHO's key page.",
@@ -81,7 +81,7 @@ class LimitError(EchoError):
     """A quota, a size or a budget is used up."""
 
     code = "limit"
-    audience = "user"
+    audience: ClassVar[Audience] = "user"
     message = Bilingual(en="A limit is reached.", fr="Une limite est atteinte.")
     remedy = Bilingual(en="Wait a while, then try again.", fr="Attendez un peu, puis réessayez.")
 
@@ -90,7 +90,7 @@ class UpstreamError(EchoError):
     """Gemini or the way to it failed."""
 
     code = "upstream"
-    audience = "user"
+    audience: ClassVar[Audience] = "user"
     retryable = True
     message = Bilingual(en="Gemini is not answering right now.", fr="Gemini ne répond pas pour le moment.")
     remedy = Bilingual(en="Try again in a moment.", fr="Réessayez dans un instant.")
@@ -100,7 +100,7 @@ class ModelFeedbackError(EchoError):
     """A failure that the model can act on; it becomes a tool result."""
 
     code = "model_feedback"
-    audience = "model"
+    audience: ClassVar[Audience] = "model"
 
 
 class ProtocolError(EchoError):
