@@ -9,6 +9,8 @@ from hypothesis import settings
 ROOT = Path(__file__).resolve().parent.parent
 RECORDINGS = ROOT.parent / "shared" / "recordings"
 
+pytest_plugins = ["fixtures_blocking"]
+
 settings.register_profile("default", max_examples=50, deadline=None, derandomize=True)
 settings.register_profile("deep", max_examples=1000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))

@@ -1,0 +1,153 @@
+"""Write the tables of docs/ that come from the code: error codes, valves, filter priorities.
+
+    python scripts/docs_tables.py            rewrite the tables
+    python scripts/docs_tables.py --check    change nothing; exit 1 and show the difference if one is out of date
+
+A table stands between `<!-- table: NAME -->` and `<!-- end -->`. The text around it is written by hand.
+"""
+
+import difflib
+import importlib
+import pkgutil
+import re
+import sys
+import types
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+LIBS = ROOT / "libs"
+if str(LIBS) not in sys.path:
+    sys.path.insert(0, str(LIBS))
+
+FUNCTION_FOLDERS = ("pipes", "filters", "actions", "events", "tools")
+ENTRY_CLASSES = ("Pipe", "Filter", "Action", "Event", "Tools")
+MARK = re.compile(r"(<!-- table: (?P<name>[a-z]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+Row = tuple[str, ...]
+
+
+def import_everything() -> None:
+    """Import each module of each lib, so that the whole error tree exists.
+
+    Left out: `__main__` modules, which run a program, and `_owui*` modules, which import Open WebUI.
+    """
+    for folder in sorted(LIBS.iterdir()):
+        if (folder / "__init__.py").is_file():
+            package = importlib.import_module(folder.name)
+            for found in pkgutil.walk_packages(package.__path__, f"{folder.name}."):
+                last = found.name.rsplit(".", 1)[-1]
+                if last != "__main__" and not last.startswith("_owui"):
+                    importlib.import_module(found.name)
+
+
+def table(head: Row, rows: Iterable[Row]) -> str:
+    """A Markdown table; cells are escaped."""
+    lines = [head, tuple("---" for _ in head), *rows]
+    return "".join(f"| {' | '.join(_cell(cell) for cell in line)} |\n" for line in lines)
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def errors_table() -> str:
+    """One line for each error class of the suite, by code."""
+    import_everything()
+    from echo_constants import error_classes
+
+    classes = {cls for cls in error_classes() if cls.__module__.split(".")[0].startswith("echo_")}
+    return table(
+        ("Code", "Class", "Who can act", "Retry", "English", "Français"),
+        (
+            (
+                f"`{cls.code}`",
+                f"`{cls.__module__.split('.')[0]}.{cls.__name__}`",
+                cls.audience,
+                "yes" if cls.retryable else "no",
+                f"{cls.message.en} {cls.remedy.en}",
+                f"{cls.message.fr} {cls.remedy.fr}",
+            )
+            for cls in sorted(classes, key=lambda cls: (cls.code, cls.__name__))
+        ),
+    )
+
+
+def function_files(*folders: str) -> list[Path]:
+    """The function files of some folders, all without arguments."""
+    return sorted(path for folder in folders or FUNCTION_FOLDERS for path in (ROOT / folder).glob("*.py"))
+
+
+def entry_class(path: Path) -> Any:
+    """The class by which Open WebUI knows a function file, from its text as Open WebUI executes it."""
+    module = types.ModuleType(f"function_{path.stem}")
+    sys.modules[module.__name__] = module  # pydantic looks there for the names in annotations
+    exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), module.__dict__)  # noqa: S102 - Open WebUI's way
+    return next(getattr(module, name) for name in ENTRY_CLASSES if hasattr(module, name))
+
+
+def valves_table() -> str:
+    """A heading and a table for each function file that has valves."""
+    parts: list[str] = []
+    for path in function_files():
+        cls = entry_class(path)
+        rows = [
+            (f"`{name}`", who, _type_name(field.annotation), f"`{field.default!r}`", field.description or "")
+            for who, holder in (("admin", "Valves"), ("user", "UserValves"))
+            for name, field in getattr(getattr(cls, holder, None), "model_fields", {}).items()
+        ]
+        if rows:
+            parts.append(f"\n## {path.parent.name}/{path.name}\n\n")
+            parts.append(table(("Valve", "Who sets it", "Type", "Default", "Meaning"), rows))
+    return "".join(parts) + "\n"
+
+
+def _type_name(annotation: Any) -> str:
+    name = annotation.__name__ if isinstance(annotation, type) else str(annotation)
+    return f"`{name.replace('typing.', '')}`"
+
+
+def filters_table() -> str:
+    """Filters in the order in which they run: by priority, then by id."""
+    ranked = sorted(
+        (entry_class(path).Valves.model_fields["priority"].default, path) for path in function_files("filters")
+    )
+    return table(
+        ("Priority", "Filter", "What it does"),
+        ((str(priority), f"`{path.name}`", _description(path)) for priority, path in ranked),
+    )
+
+
+def _description(path: Path) -> str:
+    found = re.search(r"^description:\s*(.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    return found.group(1) if found else ""
+
+
+TABLES: dict[str, Callable[[], str]] = {"errors": errors_table, "valves": valves_table, "filters": filters_table}
+
+
+def rendered(text: str) -> str:
+    """A page with its tables as they should be."""
+    return MARK.sub(lambda found: found.group(1) + TABLES[found.group("name")]() + found.group(3), text)
+
+
+def main(check: bool) -> int:
+    """Rewrite or check every page of docs/; gives the exit code."""
+    stale = 0
+    for page in sorted((ROOT / "docs").glob("*.md")):
+        before = page.read_text(encoding="utf-8")
+        after = rendered(before)
+        if before == after:
+            continue
+        stale += 1
+        if check:
+            lines = difflib.unified_diff(before.splitlines(True), after.splitlines(True), page.name, "from the code")
+            sys.stdout.writelines(lines)
+        else:
+            page.write_text(after, encoding="utf-8")
+    return int(check and stale > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main("--check" in sys.argv[1:]))
