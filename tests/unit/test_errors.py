@@ -1,3 +1,5 @@
+from string import Formatter
+
 from echo_constants import Bilingual, EchoError, UpstreamError, error_classes, locale_of
 
 
@@ -5,7 +7,9 @@ def test_every_error_speaks_both_languages() -> None:
     for cls in error_classes():
         if cls.audience == "model":
             continue
-        error = cls("detail", **dict.fromkeys(("model", "status", "limit", "url"), "x"))
+        templates = (cls.message.en, cls.message.fr, cls.remedy.en, cls.remedy.fr)
+        fields = {name for text in templates for _, name, _, _ in Formatter().parse(text) if name}
+        error = cls("detail", **dict.fromkeys(fields, "x"))
         assert error.user_message("en") != error.user_message("fr")
 
 
