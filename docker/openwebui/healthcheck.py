@@ -18,7 +18,7 @@ def main() -> int:
         with urllib.request.urlopen(url, timeout=TIMEOUT_S) as answer:
             return 0 if answer.status == 200 else 1
     except (urllib.error.URLError, OSError) as error:
-        print(f"{url}: {error}", file=sys.stderr)
+        sys.stderr.write(f"{url}: {error}\n")
         return 1
 
 

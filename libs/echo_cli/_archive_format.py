@@ -16,7 +16,8 @@ FORMAT: Final = 1
 DATA_PREFIX: Final = "data/"
 MANIFEST_NAME: Final = "manifest.json"
 
-#: First bytes of a file. Source: RFC 8878 section 3.1.1, RFC 1952 section 2.3.1, https://www.sqlite.org/fileformat.html 1.3.
+#: First bytes of a file.
+#: Source: RFC 8878 section 3.1.1; RFC 1952 section 2.3.1; https://www.sqlite.org/fileformat.html section 1.3.
 ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
 GZIP_MAGIC: Final = b"\x1f\x8b"
 SQLITE_MAGIC: Final = b"SQLite format 3\x00"

@@ -41,6 +41,19 @@ _CHUNK_BYTES: Final = 1 << 20
 _MAX_MANIFEST_BYTES: Final = 64 << 20
 
 
+#: What reading a damaged archive raises; the last two: a member is a file where another needs a folder.
+_DAMAGE: Final = (
+    tarfile.TarError,
+    zstandard.ZstdError,
+    zlib.error,
+    EOFError,
+    gzip.BadGzipFile,
+    ValidationError,
+    FileExistsError,
+    NotADirectoryError,
+)
+
+
 class TargetNotEmptyError(ConfigError):
     """There is data where the backup should go."""
 
@@ -135,7 +148,7 @@ def _unpack(archive: Path, staging: Path) -> Manifest:
             # tarfile stops at the end mark; reading on makes the decompressor check its sum over the whole stream.
             while plain.read(_CHUNK_BYTES):
                 pass
-    except (tarfile.TarError, zstandard.ZstdError, zlib.error, EOFError, gzip.BadGzipFile, ValidationError) as error:
+    except _DAMAGE as error:
         raise ArchiveDamagedError(f"{type(error).__name__}: {error}", archive=archive.name) from error
     if seen.manifest is None:
         raise ArchiveDamagedError("no manifest: the archive is cut off", archive=archive.name)
@@ -149,7 +162,7 @@ def _decompressor(raw: IO[bytes]) -> Iterator[IO[bytes]]:
     raw.seek(0)
     if magic == ZSTD_MAGIC:
         with zstandard.ZstdDecompressor().stream_reader(raw) as plain:
-            yield plain  # type: ignore[misc]  # has read(), which is all that a tar stream needs
+            yield plain
     elif magic.startswith(GZIP_MAGIC):
         with gzip.GzipFile(fileobj=raw, mode="rb") as plain_gzip:
             yield plain_gzip  # type: ignore[misc]  # has read()
@@ -175,7 +188,7 @@ def _take(tar: tarfile.TarFile, member: tarfile.TarInfo, staging: Path, seen: _U
         raise tarfile.ReadError(f"{key} is there twice")
     place = staging / relative
     if member.isdir():
-        place.mkdir(mode=0o700, parents=True)
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
         seen.found[key] = ("directory", "")
     elif member.issym():
         if not safe_link_target(relative, member.linkname):
@@ -201,7 +214,7 @@ def _write_file(tar: tarfile.TarFile, member: tarfile.TarInfo, place: Path) -> s
         raise tarfile.ReadError(f"{member.name} has no content")
     digest = hashlib.sha256()
     place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with place.open("xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+    with os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         while chunk := content.read(_CHUNK_BYTES):
             digest.update(chunk)
             file.write(chunk)

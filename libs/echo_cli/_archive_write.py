@@ -103,18 +103,21 @@ def write_backup(
     others = [(path, kind) for path, kind in collected if kind != "sqlite"]
     entries: list[Entry] = []
     skipped: list[str] = []
-    with _named_when_complete(out) as raw, _compressor(raw, out.name) as packed:
-        with tarfile.open(fileobj=packed, mode="w|", format=tarfile.PAX_FORMAT) as tar:
-            for path, kind in [*((path, "sqlite") for path in databases), *others]:
-                relative = path.relative_to(root).as_posix()
-                on_entry(relative)
-                entry = _add(tar, path, relative, kind, out.parent)
-                if entry is None:
-                    skipped.append(relative)
-                else:
-                    entries.append(entry)
-            manifest = Manifest(format=FORMAT, echo_version=ECHO_VERSION, created_at=created_at, entries=entries)
-            _add_bytes(tar, MANIFEST_NAME, manifest.model_dump_json(indent=1).encode())
+    with (
+        _named_when_complete(out) as raw,
+        _compressor(raw, out.name) as packed,
+        tarfile.open(fileobj=packed, mode="w|", format=tarfile.PAX_FORMAT) as tar,
+    ):
+        for path, kind in [*((path, "sqlite") for path in databases), *others]:
+            relative = path.relative_to(root).as_posix()
+            on_entry(relative)
+            entry = _add(tar, path, relative, kind, out.parent)
+            if entry is None:
+                skipped.append(relative)
+            else:
+                entries.append(entry)
+        manifest = Manifest(format=FORMAT, echo_version=ECHO_VERSION, created_at=created_at, entries=entries)
+        _add_bytes(tar, MANIFEST_NAME, manifest.model_dump_json(indent=1).encode())
     return BackupReport(
         path=out,
         size_bytes=out.stat().st_size,
@@ -237,11 +240,13 @@ def _database_copy(path: Path, scratch: Path) -> Iterator[IO[bytes]]:
     handle, name = tempfile.mkstemp(prefix=".echo-backup-", dir=scratch)
     with os.fdopen(handle, "rb") as copy:
         try:
-            with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as source:
-                with closing(sqlite3.connect(name, isolation_level=None)) as target:
-                    # Without a journal SQLite makes no second file; a failed copy is thrown away as a whole.
-                    target.execute("PRAGMA journal_mode = OFF")
-                    source.backup(target)
+            with (
+                closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as source,
+                closing(sqlite3.connect(name, isolation_level=None)) as target,
+            ):
+                # Without a journal SQLite makes no second file; a failed copy is thrown away as a whole.
+                target.execute("PRAGMA journal_mode = OFF")
+                source.backup(target)
         except sqlite3.Error as error:
             raise UnreadableDatabaseError(str(error), path=path.name) from error
         finally:
@@ -252,7 +257,9 @@ def _database_copy(path: Path, scratch: Path) -> Iterator[IO[bytes]]:
 @contextmanager
 def _compressor(raw: IO[bytes], name: str) -> Iterator[IO[bytes]]:
     if name.endswith(".zst"):
-        with zstandard.ZstdCompressor(level=_ZSTD_LEVEL, write_checksum=True).stream_writer(raw, closefd=False) as packed:
+        with zstandard.ZstdCompressor(level=_ZSTD_LEVEL, write_checksum=True).stream_writer(
+            raw, closefd=False
+        ) as packed:
             yield packed
     else:
         # A fixed time in the header: the same content gives the same archive.
@@ -277,17 +284,21 @@ def _named_when_complete(out: Path) -> Iterator[IO[bytes]]:
         yield file
         file.flush()
         os.fsync(file.fileno())
+        folder = os.open(out.parent, os.O_PATH | os.O_DIRECTORY)
         try:
-            os.link(f"/proc/self/fd/{file.fileno()}", out, follow_symlinks=True)
+            # Only with a folder's descriptor does Python call linkat(2), which can follow the link in /proc.
+            os.link(f"/proc/self/fd/{file.fileno()}", out.name, dst_dir_fd=folder, follow_symlinks=True)
         except FileExistsError as error:
             raise OutputExistsError(path=str(out)) from error
+        finally:
+            os.close(folder)
 
 
 @contextmanager
 def _renamed_when_complete(out: Path) -> Iterator[IO[bytes]]:
     partial = out.with_name(f".{out.name}.{os.getpid()}.partial")
     try:
-        with partial.open("xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+        with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 import typer
+from echo_http.clock import SystemClock
 
 from echo_cli._app import command
 from echo_cli._archive_read import RestoreReport, restore_backup
@@ -13,7 +14,6 @@ from echo_cli._data_dir import DataOption, data_dir
 from echo_cli._locale import say, tr
 from echo_cli._output import JsonFlag
 from echo_constants import Bilingual, ConfigError
-from echo_http import SystemClock
 
 
 class NothingToBackUpError(ConfigError):
@@ -65,9 +65,7 @@ def restore(
         bool,
         typer.Option(
             "--force",
-            help=say(
-                "Set data aside that is already there.", "Mettre de côté les données déjà présentes."
-            ),
+            help=say("Set data aside that is already there.", "Mettre de côté les données déjà présentes."),
         ),
     ] = False,
     json_mode: JsonFlag = False,
@@ -87,7 +85,8 @@ def register(app: typer.Typer) -> None:
         help=say("Copy ECHO's data into one file, also while it runs.", "Copier les données d'ECHO, même en marche."),
     )(backup)
     app.command(
-        "restore", help=say("Put such a file back.", "Remettre en place un tel fichier."),
+        "restore",
+        help=say("Put such a file back.", "Remettre en place un tel fichier."),
     )(restore)
 
 
