@@ -21,6 +21,7 @@ from echo_events import (
 from echo_protocol import (
     CitationsReceived,
     FunctionCallPart,
+    InlineDataPart,
     MediaReceived,
     StreamEvent,
     StreamProcessor,
@@ -32,10 +33,10 @@ from echo_protocol import (
     function_response_part,
     replayable,
     request_json,
-    sources_of,
 )
 from echo_utils import dumps
 
+from echo_core.citations import sources_of
 from echo_core.ports import (
     Clock,
     GenerateRequest,
@@ -66,9 +67,9 @@ class TurnPlan:
     contents: Sequence[bytes]
     system_instruction: bytes | None = None
     tools: bytes | None = None
-    tool_config: Mapping[str, Any] | None = None
-    generation_config: Mapping[str, Any] = field(default_factory=dict)
-    safety_settings: Sequence[Mapping[str, Any]] | None = None
+    tool_config: dict[str, Any] | None = None
+    generation_config: dict[str, Any] = field(default_factory=dict)
+    safety_settings: list[dict[str, Any]] | None = None
     tool_names: Mapping[str, str] = field(default_factory=dict)
     max_rounds: int = 50
 
@@ -183,10 +184,10 @@ class TurnEngine:
         match received:
             case TextDelta(text):
                 events.append(self._seen(TextStreamed(text)))
-            case MediaReceived(part):
+            case MediaReceived(InlineDataPart() as part):
                 events.append(MediaShown(await self._media.keep(part.mime_type, part.data)))
-            case CitationsReceived(grounding):
-                events.append(SourcesFound(sources_of(grounding)))
+            case CitationsReceived():
+                events.append(SourcesFound(sources_of(received)))
             case _:  # calls become cards when the step is complete; server-side tools have no card of their own
                 pass
         return events
@@ -203,9 +204,8 @@ class TurnEngine:
         await self._journal.flush()
         requests = [self._request(plan, index, call) for index, call in enumerate(calls)]
         for request in requests:
-            yield ToolCalled(
-                call_id=request.card_id, name=request.name, arguments_json=dumps(dict(request.args)).decode()
-            )
+            arguments_json = dumps(dict(request.args)).decode()
+            yield self._seen(ToolCalled(call_id=request.card_id, name=request.name, arguments_json=arguments_json))
         outcomes: dict[str, ToolOutcome] = {}
         async for outcome in self._tools.run(requests):
             outcomes[outcome.card_id] = outcome
@@ -222,7 +222,7 @@ class TurnEngine:
         parts = []
         for call, request in zip(calls, requests, strict=True):
             outcome = outcomes[request.card_id]
-            parts.append(function_response_part(call, outcome.response, outcome.media))
+            parts.append(function_response_part(call, dict(outcome.response), outcome.media))
             self.record.tool_io.append(
                 {"name": request.name, "args": dict(request.args), "response": dict(outcome.response)}
             )

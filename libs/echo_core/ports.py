@@ -5,6 +5,8 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from echo_protocol import Part
+
 from echo_constants import StateError
 from echo_core.records import Seal, Shadow, SignatureRow, VersionLock
 
@@ -148,7 +150,7 @@ class ToolOutcome:
 
     Args:
         response: the `response` object of the functionResponse.
-        media: `inlineData` parts that ride in the functionResponse.
+        media: inlineData parts that ride in the functionResponse.
         text: what the card shows.
         files: Open WebUI file entries for the card.
         embeds: HTML or URLs for the card.
@@ -157,7 +159,7 @@ class ToolOutcome:
     card_id: str
     response: Mapping[str, Any]
     text: str
-    media: tuple[Mapping[str, Any], ...] = ()
+    media: tuple[Part, ...] = ()
     files: tuple[Mapping[str, Any], ...] = ()
     embeds: tuple[str, ...] = ()
 

@@ -37,7 +37,12 @@ def invariant_content(role: Role, contents: tuple[Content, ...]) -> tuple[Any, A
             if isinstance(part, InlineDataPart | FileDataPart)
         ]
         return {"text": _text(contents), "attachments": attachments}, None
-    tool_io = [_tool_fact(part) for content in contents for part in (*content.calls, *content.responses)]
+    tool_io = [
+        _tool_fact(part)
+        for content in contents
+        for part in content.parts
+        if isinstance(part, FunctionCallPart | FunctionResponsePart)
+    ]
     return _text(contents), tool_io or None
 
 

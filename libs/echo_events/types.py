@@ -145,23 +145,30 @@ class Transcript:
     """What a reader of the events has seen so far: the text that the page shows and the thoughts beside it."""
 
     def __init__(self) -> None:
-        self._text: list[str] = []
+        self._segments: list[list[str]] = []
+        self._open = False
         self._thoughts: list[str] = []
 
     def add(self, event: TurnEvent) -> None:
         """Take one event in; events without text change nothing."""
         match event:
             case TextStreamed(text):
-                self._text.append(text)
+                if not self._open:
+                    self._segments.append([])
+                self._segments[-1].append(text)
+                self._open = True
             case ThoughtStreamed(text):
                 self._thoughts.append(text)
+                self._open = False
+            case ToolCalled() | ToolFinished():
+                self._open = False
             case _:
                 return
 
     @property
     def text(self) -> str:
-        """The answer so far."""
-        return "".join(self._text)
+        """The answer so far; pieces between which something else happened stand on lines of their own."""
+        return "\n".join("".join(segment) for segment in self._segments)
 
     @property
     def thoughts(self) -> str:

@@ -9,6 +9,7 @@ from echo_core.ports import Clock, ShadowStore
 from echo_prompts import pis
 from echo_protocol import (
     ROOT_PARENT,
+    Backend,
     Catalogue,
     ModelInfo,
     build_ca_generation_config,
@@ -17,7 +18,6 @@ from echo_protocol import (
     openai_messages_to_contents,
     text_part,
 )
-from echo_utils import dumps
 
 from echo_runtime.call import PipeCall
 from echo_runtime.history import HistoryBuilder
@@ -56,7 +56,7 @@ class ContextBuilder:
         backend_name: whose model ids are used.
     """
 
-    def __init__(self, catalogue: Catalogue, clock: Clock, backend_name: str) -> None:
+    def __init__(self, catalogue: Catalogue, clock: Clock, backend_name: Backend) -> None:
         self.catalogue = catalogue
         self._clock = clock
         self._backend_name = backend_name
@@ -67,10 +67,10 @@ class ContextBuilder:
         system_text, contents, parent_hash, recovered = await self._conversation(call, store)
         tools = convert_owui_tools([tool["spec"] for tool in call.tools.values()], backend=self._backend_name)
         plan = TurnPlan(
-            model_id=model.id,
+            model_id=model.backend_id(self._backend_name),
             contents=contents,
             system_instruction=await self._system(call, system_text, store),
-            tools=dumps([{"functionDeclarations": tools.declarations}]) if tools.declarations else None,
+            tools=tools.tools_json(),
             generation_config=build_ca_generation_config(
                 model, _params(call, settings), include_thoughts=settings.show_thoughts
             ),

@@ -18,7 +18,7 @@ async def orchestrator() -> "Orchestrator":
     if future is None:
         future = _built[loop] = asyncio.ensure_future(_build())
     try:
-        return await asyncio.shield(future)  # type: ignore[no-any-return]
+        return await asyncio.shield(future)
     except Exception:
         _built.pop(loop, None)  # what was wrong may be mended before the next call
         raise

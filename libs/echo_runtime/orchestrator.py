@@ -21,7 +21,7 @@ from echo_events import (
 from echo_utils import dumps
 from starlette.responses import StreamingResponse
 
-from echo_runtime.backends import Backends
+from echo_runtime.backends import SIMULATOR_NOTICE, Backends
 from echo_runtime.call import PipeCall
 from echo_runtime.context import ContextBuilder, Prepared
 from echo_runtime.incidents import report
@@ -107,7 +107,7 @@ class Orchestrator:
         settings = self._settings(call)
         backend = self._backends.for_call(call, settings)
         if self._backends.is_simulator(settings):
-            yield NoticeShown(SIMULATOR.render(call.locale))
+            yield NoticeShown(SIMULATOR_NOTICE.render(call.locale))
         prepared = await self.prepare_context(call, store)
         sealer = AnswerSealer(call, store, prepared, backend.name, self._clock)
         engine = TurnEngine(

@@ -6,8 +6,15 @@ from typing import Any
 
 from echo_constants import EchoError
 from echo_core.ports import GenerateRequest, ModelBackend
-from echo_protocol import Catalogue, StreamProcessor, build_ca_generation_config, openai_messages_to_contents, request_json
-from echo_protocol import content_json
+from echo_protocol import (
+    Catalogue,
+    StreamProcessor,
+    build_ca_generation_config,
+    content_json,
+    openai_messages_to_contents,
+    request_json,
+    text_part,
+)
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +35,7 @@ async def answer_task(
         model=model_id,
         body_json=request_json(
             contents=[content_json(content.role, content.parts) for content in contents],
-            system_instruction=system,
+            system_instruction=content_json("user", [text_part(system)]) if system else None,
             generation_config=build_ca_generation_config(
                 model, {"reasoning_effort": "minimal"}, include_thoughts=False
             ),

@@ -1,0 +1,52 @@
+"""Gemini endpoints for calls: one transport and one breaker for the process, the key of whoever asks."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from echo_constants import Bilingual
+from echo_core.ports import Clock
+from echo_gemini_client import AiStudioApi, EchoGeminiClient
+from echo_http import CircuitBreaker, EchoTransport
+
+from echo_runtime.call import PipeCall
+from echo_runtime.keys import KeyRing
+from echo_runtime.settings import Settings
+
+#: Set by `echoctl up` when it starts the simulator, so that nobody mistakes its answers for Google's.
+SIMULATOR_VARIABLE: Final = "ECHO_SIMULATOR_URL"
+
+SIMULATOR_NOTICE: Final = Bilingual(
+    en="Demo: ECHO's Gemini simulator answers, because no API key is set.",
+    fr="Démo : le simulateur Gemini d'ECHO répond, car aucune clé API n'est définie.",
+)
+
+
+class Backends:
+    """Makes a client for each call; clients are cheap, connections are shared.
+
+    Args:
+        keys: finds the caller's key.
+        env: the process environment.
+    """
+
+    def __init__(self, keys: KeyRing, clock: Clock, env: Mapping[str, str]) -> None:
+        self._keys = keys
+        self._clock = clock
+        self._env = env
+        self._transport = EchoTransport(clock=clock)
+        self._breaker = CircuitBreaker()
+
+    def for_call(self, call: PipeCall, settings: Settings) -> EchoGeminiClient:
+        """The endpoint that this call talks to, with the key of its user."""
+
+        async def key() -> str | None:
+            found = await self._keys.resolve(call.user_id, call.valves.GEMINI_API_KEY)
+            return None if found is None else found.reveal()
+
+        return EchoGeminiClient(
+            AiStudioApi(settings.base_url), key, self._transport, breaker=self._breaker, clock=self._clock
+        )
+
+    def is_simulator(self, settings: Settings) -> bool:
+        """Whether the endpoint is the simulator that `echoctl up` started."""
+        return bool(self._env.get(SIMULATOR_VARIABLE)) and settings.base_url == self._env[SIMULATOR_VARIABLE].rstrip("/")

@@ -1,0 +1,35 @@
+"""Names every adapter, once."""
+
+import os
+
+from echo_http import SystemClock
+from echo_paths import EchoPaths
+from echo_protocol import Catalogue
+from echo_state_manager import SessionStores
+from echo_state_manager.crypto import master_secret
+from echo_state_manager.identity import IdentityStore
+
+from echo_runtime._owui_routes import echo_data_dir
+from echo_runtime.backends import Backends
+from echo_runtime.context import ContextBuilder
+from echo_runtime.keys import KeyRing
+from echo_runtime.orchestrator import Orchestrator
+from echo_runtime.stores import ChatStores
+
+
+def build() -> Orchestrator:
+    """The orchestrator over the real adapters, for the calling thread's event loop.
+
+    Raises:
+        SecretKeyMissingError: there is no secret to encrypt keys with.
+    """
+    clock = SystemClock()
+    paths = EchoPaths(echo_data_dir())
+    identity = IdentityStore(paths.identity_db, master_secret(os.environ))
+    return Orchestrator(
+        backends=Backends(KeyRing(identity, os.environ), clock, os.environ),
+        stores=ChatStores(SessionStores(paths, clock)),
+        contexts=ContextBuilder(Catalogue.load(), clock, "ai_studio"),
+        clock=clock,
+        env_base_url=os.environ.get("GEMINI_BASE_URL", ""),
+    )
