@@ -1,1 +1,58 @@
-"""The Gemini API and Code Assist behind one port."""
+"""Gemini over HTTP/2: streams, errors that say what to do, waits that the user sees."""
+
+from echo_gemini_client._apis import AiStudioApi, Api, CodeAssistApi, WireCall
+from echo_gemini_client._attempts import OnWait
+from echo_gemini_client._client import ClientSettings, EchoGeminiClient, KeySource
+from echo_gemini_client.errors import (
+    AccountVerification,
+    ContextTooLarge,
+    KeyMissing,
+    KeyRejected,
+    ModelNotFound,
+    ModelOverloaded,
+    NetworkUnreachable,
+    PermissionRefused,
+    QuotaNotInTier,
+    QuotaPerDay,
+    QuotaPerMinute,
+    RegionUnsupported,
+    RequestRefused,
+    ServerFailed,
+    SignatureRefused,
+    SpendLimit,
+    StreamBroken,
+    TermsViolation,
+    TimedOut,
+    TlsFailed,
+)
+
+__all__ = [
+    "AccountVerification",
+    "AiStudioApi",
+    "Api",
+    "ClientSettings",
+    "CodeAssistApi",
+    "ContextTooLarge",
+    "EchoGeminiClient",
+    "KeyMissing",
+    "KeyRejected",
+    "KeySource",
+    "ModelNotFound",
+    "ModelOverloaded",
+    "NetworkUnreachable",
+    "OnWait",
+    "PermissionRefused",
+    "QuotaNotInTier",
+    "QuotaPerDay",
+    "QuotaPerMinute",
+    "RegionUnsupported",
+    "RequestRefused",
+    "ServerFailed",
+    "SignatureRefused",
+    "SpendLimit",
+    "StreamBroken",
+    "TermsViolation",
+    "TimedOut",
+    "TlsFailed",
+    "WireCall",
+]

@@ -1,0 +1,48 @@
+"""Keeps keys and tokens out of text that somebody may read."""
+
+import logging
+import re
+from collections.abc import Iterable
+from typing import Final
+
+MASK: Final = "***"
+#: Shorter strings are masked by pattern only: replacing them would tear up ordinary text.
+_SHORTEST_KNOWN: Final = 8
+
+# Forms: Google API keys (two generations), OAuth access and refresh tokens, `Bearer` and `Basic` credentials,
+# `key=` in a query, header lines, passwords in a URL.
+_PATTERNS: Final = re.compile(
+    r"""
+      \bAIza[0-9A-Za-z_\-]{10,}
+    | \bAQ\.[0-9A-Za-z_\-]{10,}
+    | \bya29\.[0-9A-Za-z_\-.]{10,}
+    | \b1//[0-9A-Za-z_\-]{10,}
+    | \bGOCSPX-[0-9A-Za-z_\-]{10,}
+    | (?<=\bBearer\ )[^\s"',;]{6,}
+    | (?<=\bBasic\ )[0-9A-Za-z+/=]{6,}
+    | (?<=[?&]key=)[^&\s"']+
+    | (?<=://)[^/\s:@]*:[^/\s@]+(?=@)
+    """,
+    re.VERBOSE,
+)
+_HEADER: Final = re.compile(r"(?i)(x-goog-api-key|authorization|cookie)(['\"]?\s*[:=,]\s*b?['\"]?)([^\s'\",)]{4,})")
+
+
+def mask_secrets(text: str, known: Iterable[str] = ()) -> str:
+    """Replace everything that looks like a credential, and the `known` ones wherever they stand, by `***`."""
+    for secret in known:
+        if len(secret) >= _SHORTEST_KNOWN:
+            text = text.replace(secret, MASK)
+    return _HEADER.sub(rf"\1\2{MASK}", _PATTERNS.sub(MASK, text))
+
+
+class SecretMaskingFilter(logging.Filter):
+    """Masks credentials in a record's text; belongs on the handler, so that it sees every logger's records."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Rewrite the record when its text holds a credential; always lets it pass."""
+        text = record.getMessage()
+        masked = mask_secrets(text)
+        if masked != text:
+            record.msg, record.args = masked, ()
+        return True
