@@ -216,7 +216,11 @@ class Stack:
             "WEBUI_ADMIN_PASSWORD": account.password,
         }
         if self.settings.backend == "simulator":
-            env |= {"GEMINI_BASE_URL": self.sim_url, "GEMINI_API_KEY": _SIMULATOR_KEY}
+            env |= {
+                "GEMINI_BASE_URL": self.sim_url,
+                "GEMINI_API_KEY": _SIMULATOR_KEY,
+                "ECHO_SIMULATOR_URL": self.sim_url,
+            }
         return {**env, **self.settings.extra_env}
 
     def _wait_until_up(self) -> None:

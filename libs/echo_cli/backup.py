@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 import typer
-from echo_http.clock import SystemClock
 
 from echo_cli._app import command
 from echo_cli._archive_read import RestoreReport, restore_backup
@@ -14,6 +13,7 @@ from echo_cli._data_dir import DataOption, data_dir
 from echo_cli._locale import say, tr
 from echo_cli._output import JsonFlag
 from echo_constants import Bilingual, ConfigError
+from echo_http.clock import SystemClock
 
 
 class NothingToBackUpError(ConfigError):

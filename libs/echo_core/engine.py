@@ -5,6 +5,18 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
 
+from echo_core.citations import sources_of
+from echo_core.ports import (
+    Clock,
+    GenerateRequest,
+    MediaStore,
+    ModelBackend,
+    ToolOutcome,
+    ToolRequest,
+    ToolRunner,
+    TurnJournal,
+)
+from echo_core.turn import Answered, Ask, Begin, Fail, Finish, RunTools, ToolsAnswered, TurnMachine
 from echo_events import (
     MediaShown,
     SourcesFound,
@@ -35,19 +47,6 @@ from echo_protocol import (
     request_json,
 )
 from echo_utils import dumps
-
-from echo_core.citations import sources_of
-from echo_core.ports import (
-    Clock,
-    GenerateRequest,
-    MediaStore,
-    ModelBackend,
-    ToolOutcome,
-    ToolRequest,
-    ToolRunner,
-    TurnJournal,
-)
-from echo_core.turn import Answered, Ask, Begin, Fail, Finish, RunTools, ToolsAnswered, TurnMachine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,10 +5,9 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from echo_protocol import Part
-
 from echo_constants import StateError
 from echo_core.records import Seal, Shadow, SignatureRow, VersionLock
+from echo_protocol import Part
 
 
 class Clock(Protocol):

@@ -6,6 +6,7 @@
 from dataclasses import replace
 from typing import Any
 
+from echo_core.records import Role, Shadow, SignatureRow
 from echo_protocol import (
     Content,
     FileDataPart,
@@ -18,8 +19,6 @@ from echo_protocol import (
     parse_contents,
 )
 from echo_utils import sha256_tagged
-
-from echo_core.records import Role, Shadow, SignatureRow
 
 
 def invariant_content(role: Role, contents: tuple[Content, ...]) -> tuple[Any, Any]:
@@ -64,9 +63,7 @@ def seal_shadow(shadow: Shadow, parent_hash: str) -> Shadow:
 
 def relink(shadow: Shadow, parent_hash: str) -> Shadow:
     """The same message under another parent (an edit or a deletion above it)."""
-    return replace(
-        shadow, parent_hash=parent_hash, cumulative_hash=cumulative_hash(shadow.invariant_hash, parent_hash)
-    )
+    return replace(shadow, parent_hash=parent_hash, cumulative_hash=cumulative_hash(shadow.invariant_hash, parent_hash))
 
 
 def signature_rows(shadow: Shadow, scope: str) -> tuple[SignatureRow, ...]:

@@ -4,10 +4,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
+from echo_core.records import Role, Shadow, VersionLock
 from echo_protocol import content_json, fingerprint, parse_contents, text_part
 from echo_utils import normalise_visible_text
-
-from echo_core.records import Role, Shadow, VersionLock
 
 #: Open WebUI stamps rows with whole seconds, after the pipe has ended: a younger lock can still be overtaken.
 SETTLING_S: Final = 2.0

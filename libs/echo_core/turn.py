@@ -16,9 +16,8 @@ from enum import Enum
 from typing import Literal
 
 from echo_constants import EchoError
-from echo_protocol import FunctionCallPart, StreamResult
-
 from echo_core.answer_errors import IllegalTransition, error_for
+from echo_protocol import FunctionCallPart, StreamResult
 
 
 class TurnState(Enum):

@@ -7,7 +7,6 @@ from echo_constants import Bilingual
 from echo_core.ports import Clock
 from echo_gemini_client import AiStudioApi, EchoGeminiClient
 from echo_http import CircuitBreaker, EchoTransport
-
 from echo_runtime.call import PipeCall
 from echo_runtime.keys import KeyRing
 from echo_runtime.settings import Settings
@@ -49,4 +48,6 @@ class Backends:
 
     def is_simulator(self, settings: Settings) -> bool:
         """Whether the endpoint is the simulator that `echoctl up` started."""
-        return bool(self._env.get(SIMULATOR_VARIABLE)) and settings.base_url == self._env[SIMULATOR_VARIABLE].rstrip("/")
+        return bool(self._env.get(SIMULATOR_VARIABLE)) and settings.base_url == self._env[SIMULATOR_VARIABLE].rstrip(
+            "/"
+        )

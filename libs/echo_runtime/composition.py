@@ -5,16 +5,15 @@ import os
 from echo_http import SystemClock
 from echo_paths import EchoPaths
 from echo_protocol import Catalogue
-from echo_state_manager import SessionStores
-from echo_state_manager.crypto import master_secret
-from echo_state_manager.identity import IdentityStore
-
 from echo_runtime._owui_routes import echo_data_dir
 from echo_runtime.backends import Backends
 from echo_runtime.context import ContextBuilder
 from echo_runtime.keys import KeyRing
 from echo_runtime.orchestrator import Orchestrator
 from echo_runtime.stores import ChatStores
+from echo_state_manager import SessionStores
+from echo_state_manager.crypto import master_secret
+from echo_state_manager.identity import IdentityStore
 
 
 def build() -> Orchestrator:

@@ -18,7 +18,6 @@ from echo_protocol import (
     openai_messages_to_contents,
     text_part,
 )
-
 from echo_runtime.call import PipeCall
 from echo_runtime.history import HistoryBuilder
 from echo_runtime.settings import Settings
@@ -57,17 +56,21 @@ class ContextBuilder:
     """
 
     def __init__(self, catalogue: Catalogue, clock: Clock, backend_name: Backend) -> None:
-        self.catalogue = catalogue
+        self._catalogue = catalogue
         self._clock = clock
-        self._backend_name = backend_name
+        self.backend_name = backend_name
+
+    def model(self, level: str) -> ModelInfo:
+        """The model behind an abstract level (`LITE`, `FLASH`, `PRO`)."""
+        return self._catalogue.resolve(f"MODEL_{level}", self.backend_name)
 
     async def prepare(self, call: PipeCall, settings: Settings, store: ShadowStore | None) -> Prepared:
         """See `Orchestrator.prepare_context`."""
-        model = self.catalogue.resolve(f"MODEL_{settings.model_level}", self._backend_name)
+        model = self.model(settings.model_level)
         system_text, contents, parent_hash, recovered = await self._conversation(call, store)
-        tools = convert_owui_tools([tool["spec"] for tool in call.tools.values()], backend=self._backend_name)
+        tools = convert_owui_tools([tool["spec"] for tool in call.tools.values()], backend=self.backend_name)
         plan = TurnPlan(
-            model_id=model.backend_id(self._backend_name),
+            model_id=model.backend_id(self.backend_name),
             contents=contents,
             system_instruction=await self._system(call, system_text, store),
             tools=tools.tools_json(),
@@ -80,9 +83,7 @@ class ContextBuilder:
         )
         return Prepared(plan, model, parent_hash, recovered)
 
-    async def _conversation(
-        self, call: PipeCall, store: ShadowStore | None
-    ) -> tuple[str, Sequence[bytes], str, int]:
+    async def _conversation(self, call: PipeCall, store: ShadowStore | None) -> tuple[str, Sequence[bytes], str, int]:
         system_text, contents = openai_messages_to_contents(call.body.get("messages") or [])
         if store is None or not call.is_saved:
             return system_text, [content_json(content.role, content.parts) for content in contents], ROOT_PARENT, 0

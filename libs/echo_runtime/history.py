@@ -17,7 +17,6 @@ from echo_protocol import (
     user_parts,
     visible_text,
 )
-
 from echo_runtime import _owui
 from echo_runtime._owui import RowText
 from echo_runtime.call import PipeCall

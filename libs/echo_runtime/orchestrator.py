@@ -2,13 +2,14 @@
 
 import asyncio
 import secrets
-from collections.abc import AsyncGenerator, Callable
-from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, nullcontext
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import Any
 
-from echo_constants import EchoError
-from echo_core.engine import TurnEngine, TurnPlan
-from echo_core.ports import Clock, ModelBackend, ShadowStore
+from starlette.responses import StreamingResponse
+
+from echo_core.engine import TurnEngine
+from echo_core.ports import Clock, ShadowStore
 from echo_core.records import ShadowState
 from echo_events import (
     ChatChunkRenderer,
@@ -18,9 +19,6 @@ from echo_events import (
     TurnEvent,
     TurnFinished,
 )
-from echo_utils import dumps
-from starlette.responses import StreamingResponse
-
 from echo_runtime.backends import SIMULATOR_NOTICE, Backends
 from echo_runtime.call import PipeCall
 from echo_runtime.context import ContextBuilder, Prepared
@@ -31,6 +29,7 @@ from echo_runtime.settings import Settings, settings_of
 from echo_runtime.stores import ChatStores
 from echo_runtime.tasks import answer_task
 from echo_runtime.tool_runner import OwuiToolRunner
+from echo_utils import dumps
 
 Renderer = ResponsesRenderer | ChatChunkRenderer
 
@@ -74,9 +73,13 @@ class Orchestrator:
     async def _task(self, call: PipeCall) -> str:
         settings = self._settings(call)
         backend = self._backends.for_call(call, settings)
-        model = self._contexts.catalogue.resolve("MODEL_LITE", backend.name)
+        model = self._contexts.model("LITE")
         return await answer_task(
-            str(call.task), call.body, backend=backend, catalogue=self._contexts.catalogue, model_id=model.id
+            str(call.task),
+            call.body,
+            backend=backend,
+            model=model,
+            model_id=model.backend_id(self._contexts.backend_name),
         )
 
     async def _sse(self, call: PipeCall) -> AsyncGenerator[bytes, None]:

@@ -9,11 +9,10 @@ from echo_core.ports import Clock, ShadowStore, TurnJournal
 from echo_core.records import Seal, Shadow, ShadowState
 from echo_core.sealing import seal_shadow, signature_rows
 from echo_protocol import close_dangling_calls, content_json, join_contents, parse_contents
-from echo_utils import dumps
-
 from echo_runtime.call import PipeCall
 from echo_runtime.context import Prepared
 from echo_runtime.journal import StoreJournal
+from echo_utils import dumps
 
 
 class NoJournal:
@@ -46,9 +45,7 @@ class AnswerSealer:
         self._prepared = prepared
         self._backend_name = backend_name
         self._clock = clock
-        self.journal: TurnJournal = (
-            NoJournal() if self._store is None else StoreJournal(self._store, call.message_id)
-        )
+        self.journal: TurnJournal = NoJournal() if self._store is None else StoreJournal(self._store, call.message_id)
 
     async def seal(self, record: TurnRecord, state: ShadowState) -> None:
         """Close what streams and write everything in one transaction; finished even when the caller is cancelled."""

@@ -4,10 +4,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from echo_core.ports import ShadowStore
-from echo_state_manager import SessionStores
-
 from echo_runtime import _owui
 from echo_runtime.call import PipeCall
+from echo_state_manager import SessionStores
 
 
 class ChatStores:

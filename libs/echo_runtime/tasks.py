@@ -7,7 +7,7 @@ from typing import Any
 from echo_constants import EchoError
 from echo_core.ports import GenerateRequest, ModelBackend
 from echo_protocol import (
-    Catalogue,
+    ModelInfo,
     StreamProcessor,
     build_ca_generation_config,
     content_json,
@@ -20,17 +20,17 @@ log = logging.getLogger(__name__)
 
 
 async def answer_task(
-    task: str, body: Mapping[str, Any], *, backend: ModelBackend, catalogue: Catalogue, model_id: str
+    task: str, body: Mapping[str, Any], *, backend: ModelBackend, model: ModelInfo, model_id: str
 ) -> str:
     """The task's text; "" when Gemini fails, upon which Open WebUI falls back to its own default.
 
     Args:
         task: Open WebUI's task name, for the log.
         body: the task's request; its messages are the whole prompt.
-        model_id: the backend's id of MODEL_LITE.
+        model: what answers, MODEL_LITE.
+        model_id: its id on the backend.
     """
     system, contents = openai_messages_to_contents(body.get("messages") or [])
-    model = catalogue.model(model_id)
     request = GenerateRequest(
         model=model_id,
         body_json=request_json(

@@ -8,10 +8,9 @@ from typing import Any
 
 from echo_core.ports import ToolOutcome, ToolRequest
 from echo_protocol import wrap_tool_output
-from echo_utils import dumps
-
 from echo_runtime import _owui
 from echo_runtime.call import PipeCall
+from echo_utils import dumps
 
 log = logging.getLogger(__name__)
 

@@ -5,6 +5,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from echo_events import (
     MediaShown,
     NoticeShown,
@@ -21,8 +24,6 @@ from echo_events import (
     TurnStopped,
     UsageCounted,
 )
-from hypothesis import given
-from hypothesis import strategies as st
 
 CALL = ToolCalled(call_id="call_0_0", name="weather", arguments_json='{"city": "Paris"}')
 DONE = ToolFinished(call_id="call_0_0", text="18 °C")
