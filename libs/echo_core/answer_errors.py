@@ -26,7 +26,7 @@ class PromptBlocked(EchoError):
 
 
 class AnswerBlocked(EchoError):
-    """Gemini broke its own answer off. Source: finishReason SAFETY, RECITATION, PROHIBITED_CONTENT…"""
+    """Gemini broke its own answer off. Source: finishReason SAFETY, RECITATION, PROHIBITED_CONTENT and more."""
 
     code = "answer_blocked"
     audience = "user"

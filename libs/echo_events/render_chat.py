@@ -4,9 +4,11 @@ from typing import Any
 
 from echo_events.render_responses import failure_text, finish_chunk
 from echo_events.types import (
+    PARAGRAPH,
     MediaShown,
     TextStreamed,
     ThoughtStreamed,
+    ToolCalled,
     Transcript,
     TurnEvent,
     TurnFailed,
@@ -18,7 +20,7 @@ Wire = dict[str, Any]
 
 
 class ChatChunkRenderer:
-    """Stateless but for the head that every chunk repeats.
+    """Stateful: one per answer.
 
     Args:
         completion_id: the id of the completion, the same in each chunk.
@@ -33,14 +35,22 @@ class ChatChunkRenderer:
             "created": created_s,
             "model": model,
         }
+        self._has_text = False
+        self._in_text = False
 
     def render(self, event: TurnEvent) -> list[Wire]:
         """The chunks for one event; tools that ECHO ran itself and notices are not shown to API callers."""
         match event:
             case TextStreamed(text):
-                return [self._delta(content=text)]
+                gap = PARAGRAPH if self._has_text and not self._in_text else ""
+                self._has_text = self._in_text = True
+                return [self._delta(content=gap + text)]
             case ThoughtStreamed(text):
+                self._in_text = False
                 return [self._delta(reasoning_content=text)]
+            case ToolCalled():
+                self._in_text = False
+                return []
             case MediaShown(url):
                 return [self._delta(content=f"\n![image]({url})\n")]
             case UsageCounted(usage):

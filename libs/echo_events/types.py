@@ -5,9 +5,12 @@ A turn ends with exactly one of `TurnFinished`, `TurnStopped`, `TurnFailed`.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 NoticeLevel = Literal["info", "warning"]
+
+#: Between two pieces of an answer that a thought or a tool call keeps apart.
+PARAGRAPH: Final = "\n\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,8 +170,8 @@ class Transcript:
 
     @property
     def text(self) -> str:
-        """The answer so far; pieces between which something else happened stand on lines of their own."""
-        return "\n".join("".join(segment) for segment in self._segments)
+        """The answer so far; pieces between which something else happened are paragraphs of their own."""
+        return PARAGRAPH.join("".join(segment) for segment in self._segments)
 
     @property
     def thoughts(self) -> str:

@@ -15,6 +15,8 @@ def report(error: BaseException, locale: Locale, *, chat_id: str, message_id: st
     Args:
         error: an EchoError is told in its own words; anything else as an internal fault.
         locale: the reader's language.
+        chat_id: for the log.
+        message_id: for the log.
     """
     reference = secrets.token_hex(4)
     known = error if isinstance(error, EchoError) else EchoError()

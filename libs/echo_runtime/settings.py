@@ -36,6 +36,7 @@ def settings_of(call: PipeCall, env_base_url: str) -> Settings:
     """Merge the administrator's and the user's choices; the user's win where both exist.
 
     Args:
+        call: whose valves count.
         env_base_url: GEMINI_BASE_URL of the environment, "" when unset.
     """
     admin, user = call.valves, call.user_valves

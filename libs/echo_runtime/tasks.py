@@ -27,6 +27,7 @@ async def answer_task(
     Args:
         task: Open WebUI's task name, for the log.
         body: the task's request; its messages are the whole prompt.
+        backend: where the model is.
         model: what answers, MODEL_LITE.
         model_id: its id on the backend.
     """

@@ -15,10 +15,11 @@ from echo_events import (
 HEAD = {"completion_id": "chatcmpl-1", "created_s": 7, "model": "echo"}
 TURN: list[TurnEvent] = [
     ThoughtStreamed("hm"),
-    TextStreamed("Hel"),
+    TextStreamed("Let me look."),
     ToolCalled(call_id="c", name="t", arguments_json="{}"),
     NoticeShown("waiting"),
-    TextStreamed("lo"),
+    TextStreamed("It is"),
+    TextStreamed(" 18."),
     UsageCounted({"total_tokens": 3}),
     TurnFinished("length"),
 ]
@@ -28,7 +29,13 @@ FAILURE = TurnFailed(message="Gemini is busy.", code="model_overloaded", referen
 def test_chunks_carry_text_and_thoughts_apart() -> None:
     renderer = ChatChunkRenderer(**HEAD)
     deltas = [w["choices"][0]["delta"] for e in TURN for w in renderer.render(e) if w.get("choices")]
-    assert deltas == [{"reasoning_content": "hm"}, {"content": "Hel"}, {"content": "lo"}, {}]
+    assert deltas == [
+        {"reasoning_content": "hm"},
+        {"content": "Let me look."},
+        {"content": "\n\nIt is"},
+        {"content": " 18."},
+        {},
+    ]
 
 
 def test_the_last_chunk_names_the_finish_reason_and_usage_comes_before() -> None:
@@ -46,7 +53,7 @@ def test_the_whole_completion_equals_the_stream() -> None:
     completion = builder.build()
     assert completion["choices"][0]["message"] == {
         "role": "assistant",
-        "content": "Hello",
+        "content": "Let me look.\n\nIt is 18.",
         "reasoning_content": "hm",
     }
     assert completion["choices"][0]["finish_reason"] == "length"

@@ -1,7 +1,7 @@
 """The Responses form, judged by Open WebUI's own reducer: what the page would hold at the end."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -32,6 +32,15 @@ DONE = ToolFinished(call_id="call_0_0", text="18 °C")
 def wires(events: Sequence[TurnEvent], first_index: int = 0) -> list[dict[str, Any]]:
     renderer = ResponsesRenderer("m1", first_index)
     return [json.loads(json.dumps(wire)) for event in events for wire in renderer.render(event)]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def open_webui_importable(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Open WebUI refuses to be imported without a secret, and writes into its data folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WEBUI_SECRET_KEY", "only for this test")
+        patch.setenv("DATA_DIR", str(tmp_path_factory.mktemp("owui")))
+        yield
 
 
 def page(events: Sequence[TurnEvent]) -> list[dict[str, Any]]:
