@@ -1,0 +1,183 @@
+import json
+from contextlib import aclosing
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from echo_constants import EchoError, UpstreamError
+from echo_core import EmptyAnswer, PromptBlocked, TokensSpentThinking, TurnEngine, TurnPlan
+from echo_events import (
+    MediaShown,
+    SourcesFound,
+    TextStreamed,
+    ThoughtEnded,
+    ThoughtStreamed,
+    ToolCalled,
+    ToolFinished,
+    TurnEvent,
+    TurnFinished,
+    UsageCounted,
+)
+from scripted import FakeClock, ListJournal, ListMedia, ScriptedBackend, ScriptedTools, call, chunk
+
+USER = b'{"role":"user","parts":[{"text":"Hi"}]}'
+PLAN = TurnPlan(model_id="m", contents=[USER], tools=b'[{"functionDeclarations":[]}]', max_rounds=3)
+
+
+def engine_over(
+    backend: ScriptedBackend, tools: ScriptedTools | None = None, media: ListMedia | None = None
+) -> TurnEngine:
+    return TurnEngine(
+        backend=backend,
+        tools=tools or ScriptedTools(lambda request: f"{request.name} done"),
+        journal=ListJournal(),
+        media=media or ListMedia(),
+        clock=FakeClock(),
+    )
+
+
+async def run(engine: TurnEngine, plan: TurnPlan = PLAN) -> list[TurnEvent]:
+    return [event async for event in engine.run(plan)]
+
+
+async def test_a_plain_answer_streams_and_ends_with_usage() -> None:
+    usage = {"promptTokenCount": 10, "candidatesTokenCount": 2, "thoughtsTokenCount": 5, "totalTokenCount": 17}
+    backend = ScriptedBackend([chunk({"text": "Hel"}), chunk({"text": "lo"}, finish="STOP", usage=usage)])
+    events = await run(engine_over(backend))
+    assert events[:2] == [TextStreamed("Hel"), TextStreamed("lo")]
+    assert isinstance(events[2], UsageCounted)
+    assert events[2].usage["completion_tokens"] == 7
+    assert events[3] == TurnFinished("stop")
+
+
+async def test_thoughts_come_apart_and_never_go_back() -> None:
+    backend = ScriptedBackend(
+        [chunk({"text": "hm", "thought": True}), chunk({"text": "Yes", "thoughtSignature": "c2ln"}, finish="STOP")]
+    )
+    engine = engine_over(backend)
+    events = await run(engine)
+    assert [type(event) for event in events[:3]] == [ThoughtStreamed, ThoughtEnded, TextStreamed]
+    assert json.loads(engine.record.hops[0]) == {
+        "role": "model",
+        "parts": [{"text": "Yes", "thoughtSignature": "c2ln"}],
+    }
+
+
+async def test_parallel_calls_are_answered_in_call_order_under_their_ids() -> None:
+    backend = ScriptedBackend(
+        [chunk(call("a", "id1", signature="c2ln", x=1), call("b", "id2"), finish="STOP")],
+        [chunk({"text": "done"}, finish="STOP")],
+    )
+    engine = engine_over(backend)
+    events = await run(engine)
+    cards = [event.call_id for event in events if isinstance(event, ToolCalled)]
+    results = [event.call_id for event in events if isinstance(event, ToolFinished)]
+    assert results == cards[::-1]
+    sent = backend.requests[1]["contents"]
+    assert [c["role"] for c in sent] == ["user", "model", "user"]
+    assert sent[1]["parts"][0]["thoughtSignature"] == "c2ln"
+    assert [p["functionResponse"]["id"] for p in sent[2]["parts"]] == ["id1", "id2"]
+    assert [p["functionResponse"]["response"] for p in sent[2]["parts"]] == [{"output": "a done"}, {"output": "b done"}]
+
+
+async def test_each_request_begins_with_the_bytes_of_the_one_before() -> None:
+    steps: list[list[Any]] = [[chunk(call("a"), finish="STOP")] for _ in range(3)]
+    backend = ScriptedBackend(*steps, [chunk({"text": "done"}, finish="STOP")])
+    await run(engine_over(backend))
+    contents = [body.split(b'"contents":[')[1].split(b'],"toolConfig"')[0].rstrip(b"]}") for body in backend.bodies]
+    for before, after in pairwise(contents):
+        assert after.startswith(before)
+
+
+async def test_after_the_last_round_the_model_is_asked_for_words() -> None:
+    steps: list[list[Any]] = [[chunk(call("a"), finish="STOP")] for _ in range(3)]
+    backend = ScriptedBackend(*steps, [chunk({"text": "enough"}, finish="STOP")])
+    events = await run(engine_over(backend))
+    modes = [request.get("toolConfig", {}).get("functionCallingConfig", {}).get("mode") for request in backend.requests]
+    assert modes == [None, None, None, "NONE"]
+    assert all(request["tools"] == backend.requests[0]["tools"] for request in backend.requests)
+    assert events[-1] == TurnFinished("stop")
+
+
+async def test_a_continuation_sends_the_same_request_with_the_token() -> None:
+    first = chunk({"text": "part one, "}, finish="CONTINUATION")
+    first["candidates"][0]["continuationToken"] = "dG9r"
+    backend = ScriptedBackend([first], [chunk({"text": "part two"}, finish="STOP")])
+    engine = engine_over(backend)
+    await run(engine)
+    assert backend.requests[1]["continuationToken"] == "dG9r"
+    assert engine.record.transcript.text == "part one, part two"
+
+
+@pytest.mark.parametrize(
+    ("stream", "error"),
+    [
+        ([chunk(finish="STOP")], EmptyAnswer),
+        ([{"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}}], PromptBlocked),
+        ([chunk({"text": "hm", "thought": True}), chunk(finish="MAX_TOKENS")], TokensSpentThinking),
+    ],
+)
+async def test_answers_that_are_none_become_errors(stream: list[Any], error: type[EchoError]) -> None:
+    with pytest.raises(error):
+        await run(engine_over(ScriptedBackend(stream)))
+
+
+async def test_reaching_the_limit_with_text_is_a_finish_with_length() -> None:
+    events = await run(engine_over(ScriptedBackend([chunk({"text": "long"}, finish="MAX_TOKENS")])))
+    assert events[-1] == TurnFinished("length")
+
+
+async def test_a_failure_in_the_middle_keeps_what_had_come() -> None:
+    engine = engine_over(ScriptedBackend([chunk({"text": "half"}), UpstreamError("reset")]))
+    seen: list[TurnEvent] = []
+    with pytest.raises(UpstreamError):
+        async for event in engine.run(PLAN):
+            seen.append(event)
+    engine.record.end_stream()
+    assert seen == [TextStreamed("half")]
+    assert json.loads(engine.record.hops[0])["parts"] == [{"text": "half"}]
+
+
+async def test_leaving_early_closes_the_stream_at_once() -> None:
+    backend = ScriptedBackend([chunk({"text": "a"}), chunk({"text": "b"}, finish="STOP")])
+    async with aclosing(engine_over(backend).run(PLAN)) as events:
+        assert await anext(events) == TextStreamed("a")
+    assert backend.closed == 1
+
+
+async def test_every_chunk_is_kept_before_it_is_shown_and_written_before_tools_run() -> None:
+    journal = ListJournal()
+    backend = ScriptedBackend([chunk(call("a"), finish="STOP")], [chunk({"text": "x"}, finish="STOP")])
+    engine = TurnEngine(
+        backend=backend,
+        tools=ScriptedTools(lambda _: str(len(journal.records))),
+        journal=journal,
+        media=ListMedia(),
+        clock=FakeClock(),
+    )
+    async for event in engine.run(PLAN):
+        if isinstance(event, ToolCalled):
+            assert journal.records[-1] == "flush"
+        if isinstance(event, TextStreamed):
+            assert journal.records[-1]["candidates"][0]["content"]["parts"] == [{"text": "x"}]
+
+
+async def test_images_are_stored_and_shown_by_address() -> None:
+    media = ListMedia()
+    image = {"inlineData": {"mimeType": "image/png", "data": "aW1n"}, "thoughtSignature": "c2ln"}
+    engine = engine_over(ScriptedBackend([chunk(image, finish="STOP")]), media=media)
+    events = await run(engine)
+    assert MediaShown("/files/1") in events
+    assert media.kept == [("image/png", "aW1n")]
+    assert json.loads(engine.record.hops[0])["parts"] == [image]
+
+
+async def test_grounding_becomes_sources() -> None:
+    last = chunk({"text": "So it is."}, finish="STOP")
+    last["candidates"][0]["groundingMetadata"] = {
+        "groundingChunks": [{"web": {"uri": "https://a.example", "title": "A"}}]
+    }
+    events = await run(engine_over(ScriptedBackend([last])))
+    [found] = [event for event in events if isinstance(event, SourcesFound)]
+    assert found.sources[0]["source"]["url"] == "https://a.example"
