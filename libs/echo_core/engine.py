@@ -35,6 +35,7 @@ from echo_protocol import (
     FunctionCallPart,
     InlineDataPart,
     MediaReceived,
+    Part,
     StreamEvent,
     StreamProcessor,
     StreamResult,
@@ -74,29 +75,47 @@ class TurnPlan:
 
 
 class TurnRecord:
-    """What a turn has produced so far; sealed at its end, whatever the end is."""
+    """What a turn has produced so far; sealed at its end, whatever the end is.
 
-    def __init__(self) -> None:
-        self.hops: list[bytes] = []
+    Args:
+        lead: serialised Contents that open the answer's record: what a continued answer said before, and the words
+            that ask for more.
+        before: text of the answer that the page shows already.
+    """
+
+    def __init__(self, lead: Sequence[bytes] = (), before: str = "") -> None:
+        self.hops: list[bytes] = list(lead)
         self.tool_io: list[dict[str, Any]] = []
-        self.transcript = Transcript()
+        self.transcript = Transcript(before)
+        self._carried: tuple[Part, ...] = ()
         self.usage = Usage()
         self.last_usage = Usage()
         self.model_version = ""
         self.stream: StreamProcessor | None = None
 
     def end_stream(self) -> StreamResult | None:
-        """Close the stream that is running, if any, and keep what it brought as a hop."""
+        """Close the stream that is running, if any, and keep what it brought as a hop.
+
+        An answer that ends by CONTINUATION goes on in the next stream; its parts wait and become one hop with those.
+        """
         if self.stream is None:
             return None
         result, self.stream = self.stream.finish(), None
-        parts = replayable(result.parts)
-        if parts:
+        parts = (*self._carried, *replayable(result.parts))
+        self._carried = parts if result.outcome == "continuation" else ()
+        if parts and not self._carried:
             self.hops.append(content_json("model", parts))
         self.usage += result.usage
         self.last_usage = result.usage
         self.model_version = result.model_version or self.model_version
         return result
+
+    def close(self) -> None:
+        """Keep everything that has come, wherever the turn stands."""
+        self.end_stream()
+        if self._carried:
+            self.hops.append(content_json("model", self._carried))
+            self._carried = ()
 
 
 class TurnEngine:
@@ -108,10 +127,18 @@ class TurnEngine:
         journal: keeps chunks before they are shown.
         media: keeps images that the model makes.
         clock: measures thoughts.
+        record: filled as the turn goes on.
     """
 
     def __init__(
-        self, *, backend: ModelBackend, tools: ToolRunner, journal: TurnJournal, media: MediaStore, clock: Clock
+        self,
+        *,
+        backend: ModelBackend,
+        tools: ToolRunner,
+        journal: TurnJournal,
+        media: MediaStore,
+        clock: Clock,
+        record: TurnRecord,
     ) -> None:
         self._backend = backend
         self._tools = tools
@@ -119,7 +146,7 @@ class TurnEngine:
         self._media = media
         self._clock = clock
         self._thinking_since_s: float | None = None
-        self.record = TurnRecord()
+        self.record = record
 
     async def run(self, plan: TurnPlan) -> AsyncGenerator[TurnEvent, None]:
         """The turn's events, `TurnFinished` last; what is done is in `record` at any moment.

@@ -3,6 +3,7 @@
 `echoctl verify` derives them again, so whatever enters a hash must be readable in `contents_json`.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,8 +15,11 @@ from echo_protocol import (
     FunctionResponsePart,
     InlineDataPart,
     TextPart,
+    close_dangling_calls,
+    content_json,
     cumulative_hash,
     invariant_hash,
+    join_contents,
     parse_contents,
 )
 from echo_utils import sha256_tagged
@@ -96,3 +100,17 @@ def _tool_fact(part: FunctionCallPart | FunctionResponsePart) -> dict[str, Any]:
     if isinstance(part, FunctionCallPart):
         return {"call": part.name, "args": dict(part.args)}
     return {"response_of": part.name, "response": dict(part.response)}
+
+
+def answer_contents(hops: Sequence[bytes], *, complete: bool) -> bytes:
+    """The sealed contents of an answer.
+
+    Args:
+        hops: serialised Contents and arrays of them.
+        complete: False for an answer that was cut off: calls without a response get one that says so.
+    """
+    contents_json = join_contents(hops)
+    if complete:
+        return contents_json
+    closed = close_dangling_calls(parse_contents(contents_json))
+    return join_contents([content_json(content.role, content.parts) for content in closed])

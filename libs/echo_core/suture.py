@@ -20,12 +20,14 @@ class RowHead:
     """One row of Open WebUI's message table without its text.
 
     Args:
-        updated_at_s: epoch seconds, resolution 1 s.
+        updated_at_s: epoch seconds, resolution 1 s; 0 where the chat is in no database.
+        writer_id: the user who wrote it, or who asked for it.
     """
 
     message_id: str
     role: Role
     updated_at_s: int
+    writer_id: str = ""
 
 
 class Verdict(Enum):

@@ -29,13 +29,13 @@ class ResponsesRenderer:
     """Stateful: one per answer.
 
     Args:
-        message_id: makes item ids unique.
-        first_index: how many output items the message already has (a continued answer).
+        prefix: makes item ids unique, also against those that a continued message already has. Indices begin at 0
+            all the same: Open WebUI shifts them itself.
     """
 
-    def __init__(self, message_id: str, first_index: int = 0) -> None:
-        self._message_id = message_id
-        self._index = first_index - 1
+    def __init__(self, prefix: str) -> None:
+        self._prefix = prefix
+        self._index = -1
         self._open: Wire | None = None
         self._text: list[str] = []
 
@@ -130,7 +130,7 @@ class ResponsesRenderer:
         return self._item_id()
 
     def _item_id(self) -> str:
-        return f"{self._message_id}-{self._index}"
+        return f"{self._prefix}-{self._index}"
 
     def _added(self, item: Mapping[str, Any]) -> Wire:
         return {"type": "response.output_item.added", "output_index": self._index, "item": dict(item)}

@@ -145,11 +145,15 @@ TurnEvent = (
 
 
 class Transcript:
-    """What a reader of the events has seen so far: the text that the page shows and the thoughts beside it."""
+    """What a reader of the events has seen so far: the text that the page shows and the thoughts beside it.
 
-    def __init__(self) -> None:
-        self._segments: list[list[str]] = []
-        self._open = False
+    Args:
+        before: text that was there already (a continued answer).
+    """
+
+    def __init__(self, before: str = "") -> None:
+        self._segments: list[list[str]] = [[before]] if before else []
+        self._open = bool(before)
         self._thoughts: list[str] = []
 
     def add(self, event: TurnEvent) -> None:

@@ -5,10 +5,16 @@ from functools import cache
 from importlib.resources import files
 from typing import Final
 
-from echo_constants import ECHO_VERSION, Locale
+from echo_constants import ECHO_VERSION, Bilingual, Locale
 
 #: Raised by one whenever the words of the PIS change; sealed with each chat.
 PIS_VERSION: Final = 1
+
+
+_CONTINUE: Final = Bilingual(
+    en="Continue exactly where your last message stopped. Do not repeat anything and do not comment on this.",
+    fr="Continuez exactement là où votre dernier message s'est arrêté, sans rien répéter ni commenter.",
+)
 
 
 @cache
@@ -19,6 +25,11 @@ def _template(name: str) -> str:
 def pis(locale: Locale) -> str:
     """The system initialisation prompt in one language, placeholders filled."""
     return resolve_placeholders(_template(f"pis.{locale}.md"), {"ECHO_VERSION": ECHO_VERSION})
+
+
+def continue_words(locale: Locale) -> str:
+    """What ECHO says to the model when the user asks for more of a finished or broken-off answer."""
+    return _CONTINUE.render(locale)
 
 
 def resolve_placeholders(text: str, values: Mapping[str, str]) -> str:

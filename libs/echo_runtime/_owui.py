@@ -37,9 +37,9 @@ async def load_chain(chat_id: str, message_id: str) -> list[RowHead]:
     from open_webui.models.chat_messages import ChatMessage
     from sqlalchemy import select
 
-    query = select(ChatMessage.id, ChatMessage.parent_id, ChatMessage.role, ChatMessage.updated_at).where(
-        ChatMessage.chat_id == chat_id
-    )
+    query = select(
+        ChatMessage.id, ChatMessage.parent_id, ChatMessage.role, ChatMessage.updated_at, ChatMessage.user_id
+    ).where(ChatMessage.chat_id == chat_id)
     async with get_async_db_context() as db:
         rows = (await db.execute(query)).all()
     prefix = f"{chat_id}-"
@@ -52,7 +52,7 @@ async def load_chain(chat_id: str, message_id: str) -> list[RowHead]:
         row = by_id[current]
         role: Role | None = {"user": "user", "assistant": "model"}.get(row.role)  # type: ignore[assignment]
         if role is not None:
-            chain.append(RowHead(current, role, int(row.updated_at or 0)))
+            chain.append(RowHead(current, role, int(row.updated_at or 0), str(row.user_id or "")))
         current = row.parent_id
     chain.reverse()
     return chain
@@ -85,6 +85,66 @@ async def chat_owner(chat_id: str) -> str | None:
     async with get_async_db_context() as db:
         owner = (await db.execute(select(Chat.user_id).where(Chat.id == chat_id))).scalar_one_or_none()
     return None if owner is None else str(owner)
+
+
+async def chat_origins(chat_id: str) -> list[str]:
+    """Ids of chats that this one may be a copy of (clone, fork, import), most likely first."""
+    from open_webui.internal.db import get_async_db_context
+    from open_webui.models.chats import Chat
+    from sqlalchemy import select
+
+    async with get_async_db_context() as db:
+        row = (await db.execute(select(Chat.chat, Chat.meta).where(Chat.id == chat_id))).one_or_none()
+    if row is None:
+        return []
+    told, meta = row.chat or {}, row.meta or {}
+    forked_from = meta.get("forked_from") or {}
+    candidates = [
+        told.get("originalChatId"),
+        forked_from.get("chat_id") if isinstance(forked_from, dict) else forked_from,
+        told.get("id"),
+    ]
+    return list(dict.fromkeys(str(candidate) for candidate in candidates if candidate and candidate != chat_id))
+
+
+async def user_names(user_ids: Sequence[str]) -> dict[str, str]:
+    """Display names by user id; users that are gone are left out."""
+    from open_webui.internal.db import get_async_db_context
+    from open_webui.models.users import User
+    from sqlalchemy import select
+
+    async with get_async_db_context() as db:
+        rows = (await db.execute(select(User.id, User.name).where(User.id.in_(list(user_ids))))).all()
+    return {str(row.id): str(row.name) for row in rows}
+
+
+async def fill_row(chat_id: str, message_id: str, text: str) -> None:
+    """Show a broken-off answer's text in a row that Open WebUI left empty, and mark the row as done."""
+    from open_webui.models.chats import Chats
+
+    item = {
+        "type": "message",
+        "id": f"{message_id}-recovered",
+        "status": "incomplete",
+        "role": "assistant",
+        "content": [{"type": "output_text", "text": text}],
+    }
+    shown = {"content": text, "output": [item], "done": True} if text else {"done": True}
+    await Chats.upsert_message_to_chat_by_id_and_message_id(chat_id, message_id, shown)
+
+
+async def unfinished_answers() -> list[tuple[str, str]]:
+    """(chat id, message id) of all assistant rows that are not marked as done."""
+    from open_webui.internal.db import get_async_db_context
+    from open_webui.models.chat_messages import ChatMessage
+    from sqlalchemy import select
+
+    query = select(ChatMessage.chat_id, ChatMessage.id).where(
+        ChatMessage.role == "assistant", ChatMessage.done.is_(False)
+    )
+    async with get_async_db_context() as db:
+        rows = (await db.execute(query)).all()
+    return [(str(row.chat_id), str(row.id).removeprefix(f"{row.chat_id}-")) for row in rows]
 
 
 async def image_data_uri(url: str, user: Mapping[str, Any]) -> str | None:

@@ -60,6 +60,26 @@ class PipeCall:
         return str(self.metadata.get("user_message_id") or "")
 
     @property
+    def continues(self) -> bool:
+        """Whether the user asked for more of an answer that is there already."""
+        return bool(self.message_id) and self.metadata.get("assistant_message_id") == self.message_id
+
+    @property
+    def chain_end(self) -> str:
+        """The last message that comes before what is asked for now.
+
+        The user message; the answer itself when it is continued; the former answer when it is regenerated with a hint.
+        """
+        if self.continues:
+            return self.message_id
+        return str(self.metadata.get("regeneration_message_id") or self.user_message_id)
+
+    @property
+    def is_temporary(self) -> bool:
+        """Whether the chat is kept nowhere but in the page."""
+        return self.chat_id.startswith(("temporary:", "local:"))
+
+    @property
     def is_saved(self) -> bool:
         """Whether the chat is in Open WebUI's database, so that its chain of messages can be read."""
         return bool(self.chat_id and self.user_message_id) and not self.chat_id.startswith(_UNSAVED_PREFIXES)

@@ -1,14 +1,12 @@
 """Turns a call of the pipe into what is sent: model, history, system instruction, tools, settings."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from echo_core.engine import TurnPlan
-from echo_core.ports import Clock, ShadowStore
+from echo_core.ports import ShadowStore
 from echo_prompts import pis
 from echo_protocol import (
-    ROOT_PARENT,
     Backend,
     Catalogue,
     ModelInfo,
@@ -19,7 +17,7 @@ from echo_protocol import (
     text_part,
 )
 from echo_runtime.call import PipeCall
-from echo_runtime.history import HistoryBuilder
+from echo_runtime.history import HistoryBuilder, Rebuilt
 from echo_runtime.settings import Settings
 
 #: All categories that Gemini's API takes a threshold for. Source: https://ai.google.dev/api/generate-content
@@ -36,14 +34,14 @@ class Prepared:
     """A turn ready to run.
 
     Args:
-        parent_hash: cumulative hash of the user message; the answer's parent in the chain.
-        recovered: messages that had to be rebuilt from the page's text.
+        plan: what is sent.
+        model: what answers.
+        history: the conversation that the plan was made from, and where the answer belongs in it.
     """
 
     plan: TurnPlan
     model: ModelInfo
-    parent_hash: str
-    recovered: int
+    history: Rebuilt
 
 
 class ContextBuilder:
@@ -51,13 +49,13 @@ class ContextBuilder:
 
     Args:
         catalogue: what the models can do.
-        clock: for version locks.
+        histories: rebuilds chats.
         backend_name: whose model ids are used.
     """
 
-    def __init__(self, catalogue: Catalogue, clock: Clock, backend_name: Backend) -> None:
+    def __init__(self, catalogue: Catalogue, histories: HistoryBuilder, backend_name: Backend) -> None:
         self._catalogue = catalogue
-        self._clock = clock
+        self._histories = histories
         self.backend_name = backend_name
 
     def model(self, level: str) -> ModelInfo:
@@ -67,11 +65,11 @@ class ContextBuilder:
     async def prepare(self, call: PipeCall, settings: Settings, store: ShadowStore | None) -> Prepared:
         """See `Orchestrator.prepare_context`."""
         model = self.model(settings.model_level)
-        system_text, contents, parent_hash, recovered = await self._conversation(call, store)
+        system_text, history = await self._conversation(call, store, model)
         tools = convert_owui_tools([tool["spec"] for tool in call.tools.values()], backend=self.backend_name)
         plan = TurnPlan(
             model_id=model.backend_id(self.backend_name),
-            contents=contents,
+            contents=history.contents,
             system_instruction=await self._system(call, system_text, store),
             tools=tools.tools_json(),
             generation_config=build_ca_generation_config(
@@ -81,14 +79,14 @@ class ContextBuilder:
             tool_names=tools.original_names,
             max_rounds=settings.max_tool_rounds,
         )
-        return Prepared(plan, model, parent_hash, recovered)
+        return Prepared(plan, model, history)
 
-    async def _conversation(self, call: PipeCall, store: ShadowStore | None) -> tuple[str, Sequence[bytes], str, int]:
+    async def _conversation(self, call: PipeCall, store: ShadowStore | None, model: ModelInfo) -> tuple[str, Rebuilt]:
         system_text, contents = openai_messages_to_contents(call.body.get("messages") or [])
-        if store is None or not call.is_saved:
-            return system_text, [content_json(content.role, content.parts) for content in contents], ROOT_PARENT, 0
-        rebuilt = await HistoryBuilder(store, self._clock, call).rebuild()
-        return system_text, rebuilt.contents, rebuilt.parent_hash, rebuilt.recovered
+        if store is None:
+            return system_text, Rebuilt(contents=tuple(content_json(c.role, c.parts) for c in contents))
+        chain = await RequestChain.read(call) if call.is_temporary else SavedChain(call)
+        return system_text, await self._histories.rebuild(call, store, chain, model)
 
     async def _system(self, call: PipeCall, system_text: str, store: ShadowStore | None) -> bytes:
         """PIS and Open WebUI's system prompt, sealed for the chat and the called model at the first turn."""

@@ -1,129 +1,96 @@
 """The Suture at work: the chain of a chat as Gemini contents, each message from its shadow where that is trusted."""
 
-import logging
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from echo_core.ports import Clock, ShadowStore
-from echo_core.records import Seal, Shadow
-from echo_core.sealing import relink, seal_shadow
-from echo_core.suture import Assembly, RowHead, Verdict, judge, lock_for, unedited
-from echo_protocol import (
-    ROOT_PARENT,
-    assistant_contents,
-    content_json,
-    join_contents,
-    user_parts,
-    visible_text,
-)
-from echo_runtime import _owui
-from echo_runtime._owui import RowText
+from echo_core.records import Shadow
+from echo_core.suture import Assembly, Verdict, judge
+from echo_prompts import continue_words
+from echo_protocol import ROOT_PARENT, ModelInfo, content_json, text_part, user_parts
+from echo_runtime.adoption import adopted
 from echo_runtime.call import PipeCall
+from echo_runtime.chains import Chain
+from echo_runtime.scopes import Scopes
+from echo_runtime.settling import Settler
+from echo_runtime.stores import ChatStores
 
-log = logging.getLogger(__name__)
 
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rebuilt:
-    """The conversation up to and including the current user message.
+    """The conversation up to what is asked for now.
 
     Args:
-        contents: serialised fragments for the request, oldest first.
+        contents: serialised fragments for the request, oldest first, up to the current user message.
+        lead: fragments that open the answer's own record (see `TurnRecord`).
+        before: the continued answer's text as the page shows it.
         parent_hash: cumulative hash of the current user message; the answer's parent.
         recovered: how many messages had to be rebuilt from the page's text.
+        former: the continued answer's shadow, which stands again if nothing is added.
     """
 
     contents: tuple[bytes, ...]
-    parent_hash: str
-    recovered: int
+    lead: tuple[bytes, ...] = ()
+    before: str = ""
+    parent_hash: str = ROOT_PARENT
+    recovered: int = 0
+    former: Shadow | None = None
 
 
 class HistoryBuilder:
-    """Rebuilds one saved chat for one call.
+    """Rebuilds chats.
 
     Args:
-        store: the chat's records.
+        stores: the records of other chats of the same owner, for copies.
+        scopes: whose signatures the current model reads.
         clock: for the age of version locks.
-        call: names the chat, the message to answer and the user whose rights count.
     """
 
-    def __init__(self, store: ShadowStore, clock: Clock, call: PipeCall) -> None:
-        self._store = store
+    def __init__(self, stores: ChatStores, scopes: Scopes, clock: Clock) -> None:
+        self._stores = stores
+        self._scopes = scopes
         self._clock = clock
-        self._call = call
-        self._parent = ROOT_PARENT
-        self._recovered = 0
 
-    async def rebuild(self) -> Rebuilt:
-        """Read the chain, trust what can be trusted, recover the rest, seal what is new."""
-        heads = await _owui.load_chain(self._call.chat_id, self._call.user_message_id)
-        shadows = await self._store.get_message_shadows([head.message_id for head in heads])
-        doubtful = [
-            head.message_id for head in heads if judge(head, shadows.get(head.message_id)) is not Verdict.TRUSTED
-        ]
-        texts = await _owui.load_texts(self._call.chat_id, doubtful) if doubtful else {}
-        assembly = Assembly()
+    async def rebuild(self, call: PipeCall, store: ShadowStore, chain: Chain, model: ModelInfo) -> Rebuilt:
+        """Read the chain, trust what can be trusted, recover the rest, seal what is new.
+
+        Args:
+            call: names the message to answer.
+            store: the chat's records.
+            chain: the chat's messages.
+            model: what will read the contents.
+        """
+        heads = await chain.heads()
+        shadows = dict(await store.get_message_shadows([head.message_id for head in heads]))
+        doubtful = [h.message_id for h in heads if judge(h, shadows.get(h.message_id)) is not Verdict.TRUSTED]
+        texts = await chain.texts(doubtful) if doubtful else {}
+        strangers = [h for h in heads if h.message_id not in shadows and h.message_id != call.user_message_id]
+        shadows |= await adopted(self._stores, call, strangers, texts)
+        settler = Settler(store, self._scopes, self._clock, call)
+        settled: list[Shadow] = []
+        parent_hash = ROOT_PARENT
         for head in heads:
-            shadow = await self._settle(head, shadows.get(head.message_id), texts.get(head.message_id))
-            assembly.add(shadow)
-            self._parent = shadow.cumulative_hash
-        return Rebuilt(assembly.fragments, self._parent, self._recovered)
+            message_id = head.message_id
+            shadow = await settler.settle(head, shadows.get(message_id), texts.get(message_id), parent_hash)
+            settled.append(shadow)
+            parent_hash = shadow.cumulative_hash
+        return self._assemble(call, settled, settler, model)
 
-    async def _settle(self, head: RowHead, shadow: Shadow | None, text: RowText | None) -> Shadow:
-        """The shadow that stands for one row, locked, linked to its parent and stored."""
-        if text is not None:
-            displayed = visible_text(text.content, text.output)
-            lock = lock_for(head, displayed, self._clock.now_s())
-            if shadow is None or not unedited(shadow, displayed):
-                return await self._recover(head, text, shadow, displayed)
-            if shadow.lock != lock:
-                shadow = replace(shadow, lock=lock)
-                await self._store.lock(head.message_id, lock)
-        if shadow is None:  # a trusted row has a shadow; a row that vanished meanwhile has neither
-            return await self._recover(head, RowText("", [], []), None, "")
-        if shadow.parent_hash != self._parent:
-            shadow = relink(shadow, self._parent)
-            await self._store.seal(Seal(shadow=shadow))
-        return shadow
+    def _assemble(self, call: PipeCall, settled: list[Shadow], settler: Settler, model: ModelInfo) -> Rebuilt:
+        answer = settled.pop() if settled and settled[-1].role == "model" else None
+        assembly = Assembly()
+        for shadow in settled:
+            assembly.add(self._scopes.readable(shadow, model))
+        parent_hash = settled[-1].cumulative_hash if settled else ROOT_PARENT
+        lead: dict[str, Any] = {} if answer is None else self._lead(call, answer, settler, model)
+        return Rebuilt(contents=assembly.fragments, parent_hash=parent_hash, recovered=settler.recovered, **lead)
 
-    async def _recover(self, head: RowHead, text: RowText, former: Shadow | None, displayed: str) -> Shadow:
-        is_current = head.message_id == self._call.user_message_id
-        if head.role == "model":
-            entries = assistant_contents(text.content, text.output)
-            contents = join_contents([content_json(role, parts) for role, parts in entries])
-        elif is_current:
-            contents = join_contents([content_json("user", user_parts(self._current_content(text)))])
-        else:
-            contents = join_contents([content_json("user", user_parts(await self._with_images(text)))])
-        if not is_current or former is not None:
-            self._recovered += 1
-            log.info("cold recovery of message %s in chat %s", head.message_id, self._call.chat_id)
-        recovered = Shadow(
-            message_id=head.message_id,
-            chat_id=self._call.chat_id,
-            role=head.role,
-            contents_json=contents,
-            lock=lock_for(head, displayed, self._clock.now_s()),
-            visible_text=displayed,
-        )
-        shadow = seal_shadow(recovered, self._parent)
-        await self._store.seal(Seal(shadow=shadow))
-        return shadow
-
-    def _current_content(self, text: RowText) -> Any:
-        """The current user message as the other filters left it; the row's own text when they removed it."""
-        for message in reversed(self._call.body.get("messages") or []):
-            if message.get("role") == "user":
-                return message.get("content")
-        return text.content
-
-    async def _with_images(self, text: RowText) -> Any:
-        """An earlier user message with its pictures, read again from Open WebUI with the user's own rights."""
-        blocks: list[Mapping[str, Any]] = [{"type": "text", "text": visible_text(text.content, [])}]
-        for entry in text.files:
-            if entry.get("type") == "image" and entry.get("url"):
-                uri = await _owui.image_data_uri(entry["url"], self._call.user)
-                if uri:
-                    blocks.append({"type": "image_url", "image_url": {"url": uri}})
-        return blocks
+    def _lead(self, call: PipeCall, answer: Shadow, settler: Settler, model: ModelInfo) -> dict[str, Any]:
+        """An answer at the end of the chain is continued, or regenerated with a hint."""
+        said = self._scopes.readable(answer, model).contents_json
+        if call.continues:
+            asking = content_json("user", [text_part(continue_words(call.locale))])
+            lead = () if said == b"[]" else (said, asking)
+            return {"lead": lead, "before": answer.visible_text, "former": answer}
+        hint = content_json("user", user_parts(settler.current_content("")))
+        return {"lead": (hint,) if said == b"[]" else (said, hint)}

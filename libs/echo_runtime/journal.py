@@ -4,14 +4,13 @@ Source: DESIGN.md section 4; an insert for each chunk would cost ten times the p
 """
 
 import asyncio
-import json
 import logging
 from collections.abc import Mapping
 from typing import Any
 
 from echo_constants.limits import TURN_LOG_BYTES, TURN_LOG_INTERVAL_MS
 from echo_core.ports import ShadowStore
-from echo_utils import dumps
+from echo_core.replay import chunk_record, content_record
 
 log = logging.getLogger(__name__)
 
@@ -34,11 +33,11 @@ class StoreJournal:
 
     async def chunk(self, chunk: Mapping[str, Any]) -> None:
         """Keep a decoded response chunk."""
-        await self._keep(b'{"chunk":' + dumps(chunk) + b"}")
+        await self._keep(chunk_record(chunk))
 
     async def content(self, content_json: bytes) -> None:
         """Keep a whole Content."""
-        await self._keep(b'{"content":' + content_json + b"}")
+        await self._keep(content_record(content_json))
 
     async def flush(self) -> None:
         """Write what waits; returns when it is on disk."""
@@ -70,9 +69,3 @@ class StoreJournal:
             await self._store.append_turn_log(self._message_id, batch)
         except Exception:  # the answer goes on; its sealing will tell when the store is really gone
             log.exception("turn_log of %s could not be written", self._message_id)
-
-
-def read_record(record: bytes) -> tuple[str, Any]:
-    """One journal record back: ("chunk", response object) or ("content", Content object)."""
-    [(kind, value)] = json.loads(record).items()
-    return kind, value

@@ -1,6 +1,5 @@
 """Answers the pipe's calls: prepares the context, runs the turn, streams it in the caller's form, seals it."""
 
-import asyncio
 import secrets
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -10,7 +9,6 @@ from starlette.responses import StreamingResponse
 
 from echo_core.engine import TurnEngine
 from echo_core.ports import Clock, ShadowStore
-from echo_core.records import ShadowState
 from echo_events import (
     ChatChunkRenderer,
     CompletionBuilder,
@@ -24,6 +22,7 @@ from echo_runtime.call import PipeCall
 from echo_runtime.context import ContextBuilder, Prepared
 from echo_runtime.incidents import report
 from echo_runtime.media import OwuiMediaStore
+from echo_runtime.scopes import Scopes
 from echo_runtime.sealing import AnswerSealer
 from echo_runtime.settings import Settings, settings_of
 from echo_runtime.stores import ChatStores
@@ -41,16 +40,25 @@ class Orchestrator:
         backends: Gemini by base URL, with the caller's key.
         stores: the records of chats.
         contexts: turns a call into what is sent.
+        scopes: names the scope of what is signed.
         clock: time.
         env_base_url: GEMINI_BASE_URL of the environment, "" when unset.
     """
 
     def __init__(
-        self, *, backends: Backends, stores: ChatStores, contexts: ContextBuilder, clock: Clock, env_base_url: str
+        self,
+        *,
+        backends: Backends,
+        stores: ChatStores,
+        contexts: ContextBuilder,
+        scopes: Scopes,
+        clock: Clock,
+        env_base_url: str,
     ) -> None:
         self._backends = backends
         self._stores = stores
         self._contexts = contexts
+        self._scopes = scopes
         self._clock = clock
         self._env_base_url = env_base_url
 
@@ -112,34 +120,30 @@ class Orchestrator:
         if self._backends.is_simulator(settings):
             yield NoticeShown(SIMULATOR_NOTICE.render(call.locale))
         prepared = await self.prepare_context(call, store)
-        sealer = AnswerSealer(call, store, prepared, backend.name, self._clock)
+        sealer = AnswerSealer(call, store, prepared, backend.name, self._scopes)
         engine = TurnEngine(
             backend=backend,
             tools=OwuiToolRunner(call, settings.tool_timeout_s),
             journal=sealer.journal,
             media=OwuiMediaStore(call),
             clock=self._clock,
+            record=sealer.record,
         )
-        state: ShadowState = "failed"
-        try:
-            async with aclosing(engine.run(prepared.plan)) as events:
-                async for event in events:
-                    if isinstance(event, TurnFinished):
-                        await sealer.seal(engine.record, "complete")
-                    yield event
-            state = "complete"
-        except (asyncio.CancelledError, GeneratorExit):
-            state = "stopped"
-            raise
-        finally:
-            if state != "complete":
-                await sealer.seal(engine.record, state)
+        async with sealer.sealing(), aclosing(engine.run(prepared.plan)) as events:
+            async for event in events:
+                if isinstance(event, TurnFinished):
+                    await sealer.seal("complete")
+                yield event
 
     def _settings(self, call: PipeCall) -> Settings:
         return settings_of(call, self._env_base_url)
 
     def _renderer(self, call: PipeCall) -> Renderer:
-        return ResponsesRenderer(call.message_id) if call.speaks_responses else ChatChunkRenderer(**self._head(call))
+        return (
+            ResponsesRenderer(f"msg_{secrets.token_hex(8)}")
+            if call.speaks_responses
+            else ChatChunkRenderer(**self._head(call))
+        )
 
     def _head(self, call: PipeCall) -> dict[str, Any]:
         return {

@@ -1,17 +1,20 @@
 """Seals an answer: complete, stopped or failed, what was received is kept."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from typing import Any
 
 from echo_core.engine import TurnRecord
-from echo_core.ports import Clock, ShadowStore, TurnJournal
+from echo_core.ports import ShadowStore, TurnJournal
 from echo_core.records import Seal, Shadow, ShadowState
-from echo_core.sealing import seal_shadow, signature_rows
-from echo_protocol import close_dangling_calls, content_json, join_contents, parse_contents
+from echo_core.sealing import answer_contents, seal_shadow, signature_rows
+from echo_protocol import join_contents
 from echo_runtime.call import PipeCall
 from echo_runtime.context import Prepared
 from echo_runtime.journal import StoreJournal
+from echo_runtime.running import running
+from echo_runtime.scopes import Scopes
 from echo_utils import dumps
 
 
@@ -29,55 +32,82 @@ class NoJournal:
 
 
 class AnswerSealer:
-    """Writes the records of one answer.
+    """Writes the records of one answer, whatever its end is.
 
     Args:
         store: the chat's records, None for callers without a chat.
         prepared: what was sent.
         backend_name: which endpoint signed.
+        scopes: names the scope of signatures.
     """
 
     def __init__(
-        self, call: PipeCall, store: ShadowStore | None, prepared: Prepared, backend_name: str, clock: Clock
+        self, call: PipeCall, store: ShadowStore | None, prepared: Prepared, backend_name: str, scopes: Scopes
     ) -> None:
         self._call = call
-        self._store = store if call.is_saved else None
+        self._store = store
         self._prepared = prepared
         self._backend_name = backend_name
-        self._clock = clock
-        self.journal: TurnJournal = NoJournal() if self._store is None else StoreJournal(self._store, call.message_id)
+        self._scopes = scopes
+        self._sealed = False
+        self.journal: TurnJournal = NoJournal() if store is None else StoreJournal(store, call.message_id)
+        self.record = TurnRecord(prepared.history.lead, prepared.history.before)
 
-    async def seal(self, record: TurnRecord, state: ShadowState) -> None:
+    @asynccontextmanager
+    async def sealing(self) -> AsyncIterator[None]:
+        """Open the answer's records; what is not sealed inside is sealed at the end as stopped or failed."""
+        state: ShadowState = "failed"
+        with running(self._call.message_id):
+            await self._open()
+            try:
+                yield
+            except (asyncio.CancelledError, GeneratorExit):
+                state = "stopped"
+                raise
+            finally:
+                if not self._sealed:
+                    await self.seal(state)
+
+    async def seal(self, state: ShadowState) -> None:
         """Close what streams and write everything in one transaction; finished even when the caller is cancelled."""
-        record.end_stream()
-        await asyncio.shield(asyncio.ensure_future(self._write(record, state)))
+        self._sealed = True
+        self.record.close()
+        await asyncio.shield(asyncio.ensure_future(self._write(state)))
 
-    async def _write(self, record: TurnRecord, state: ShadowState) -> None:
+    async def _open(self) -> None:
+        """From here on a crash leaves an answer that can be rebuilt from its log."""
+        if self._store is not None:
+            lead = join_contents(self._prepared.history.lead)
+            shadow = self._shadow(lead, "streaming", self._prepared.history.before)
+            await self._store.seal(Seal(shadow=shadow))
+
+    async def _write(self, state: ShadowState) -> None:
         await self.journal.flush()
         if self._store is None:
             return
-        contents_json = join_contents(record.hops)
-        if state != "complete":
-            closed = close_dangling_calls(parse_contents(contents_json))
-            contents_json = join_contents([content_json(content.role, content.parts) for content in closed])
-        model = self._prepared.model
-        shadow = seal_shadow(
-            Shadow(
-                message_id=self._call.message_id,
-                chat_id=self._call.chat_id,
-                role="model",
-                contents_json=contents_json,
-                visible_text=record.transcript.text,
-                state=state,
-                backend=self._backend_name,
-                model_id=model.id,
-            ),
-            self._prepared.parent_hash,
-        )
+        history = self._prepared.history
+        if history.former is not None and len(self.record.hops) == len(history.lead):
+            shadow = history.former  # nothing was added to the answer that was to be continued
+        else:
+            contents_json = answer_contents(self.record.hops, complete=state == "complete")
+            shadow = seal_shadow(self._shadow(contents_json, state, self.record.transcript.text), history.parent_hash)
         await self._store.seal(
             Seal(
                 shadow=shadow,
-                signatures=signature_rows(shadow, f"{model.signature_scope}:{self._backend_name}"),
-                tool_io_json=dumps(record.tool_io) if record.tool_io else None,
+                signatures=signature_rows(shadow, self._scopes.name_of(shadow)),
+                tool_io_json=dumps(self.record.tool_io) if self.record.tool_io else None,
             )
+        )
+
+    def _shadow(self, contents_json: bytes, state: ShadowState, visible_text: str) -> Shadow:
+        return Shadow(
+            message_id=self._call.message_id,
+            chat_id=self._call.chat_id,
+            role="model",
+            contents_json=contents_json,
+            parent_hash=self._prepared.history.parent_hash,
+            visible_text=visible_text,
+            state=state,
+            backend=self._backend_name,
+            model_id=self._prepared.model.id,
         )

@@ -21,10 +21,20 @@ class ChatStores:
 
     @asynccontextmanager
     async def open(self, call: PipeCall) -> AsyncIterator[ShadowStore | None]:
-        """The chat's records, kept under the chat's owner; None for callers without a saved chat."""
-        if not call.is_saved:
+        """The chat's records, kept under the chat's owner; None for callers without a chat of their own."""
+        if not call.is_saved and not call.is_temporary:
             yield None
             return
-        owner = await _owui.chat_owner(call.chat_id)
+        owner = await _owui.chat_owner(call.chat_id) if call.is_saved else None
         async with self._sessions.open(owner or call.user_id, call.chat_id) as store:
+            yield store
+
+    @asynccontextmanager
+    async def open_existing(self, call: PipeCall, chat_id: str) -> AsyncIterator[ShadowStore | None]:
+        """The records of another chat of the same owner, None when there are none."""
+        owner = await _owui.chat_owner(call.chat_id) or call.user_id
+        if not await self._sessions.exists(owner, chat_id):
+            yield None
+            return
+        async with self._sessions.open(owner, chat_id) as store:
             yield store

@@ -14,7 +14,7 @@ from typing import Final
 from anyio import to_thread
 
 from echo_core.ports import Clock, ShadowStore
-from echo_paths import EchoPaths, TemporaryChatError, require_local_file_system
+from echo_paths import EchoPaths, TemporaryChatError, UnsafeIdError, require_local_file_system
 from echo_state_manager._database import open_database
 from echo_state_manager._migrations import SESSION_MIGRATIONS
 from echo_state_manager.memory import MemoryShadowStore
@@ -138,6 +138,14 @@ class SessionStores:
         if slot is not None:
             await (await slot.opening).close()
         await to_thread.run_sync(lambda: shutil.rmtree(path.parent, ignore_errors=True))
+
+    async def exists(self, user_id: str, chat_id: str) -> bool:
+        """Whether a chat has records on disk; False for ids that cannot have any."""
+        try:
+            path = self._paths.session_db(user_id, chat_id)
+        except (TemporaryChatError, UnsafeIdError):
+            return False
+        return await to_thread.run_sync(path.is_file)
 
     async def chats_on_disk(self) -> list[tuple[str, str]]:
         """(user id, chat id) of every chat that has a folder, for reconciling with Open WebUI's table."""

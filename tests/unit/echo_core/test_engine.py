@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from echo_constants import EchoError, UpstreamError
-from echo_core import EmptyAnswer, PromptBlocked, TokensSpentThinking, TurnEngine, TurnPlan
+from echo_core import EmptyAnswer, PromptBlocked, TokensSpentThinking, TurnEngine, TurnPlan, TurnRecord
 from echo_events import (
     MediaShown,
     SourcesFound,
@@ -34,6 +34,7 @@ def engine_over(
         journal=ListJournal(),
         media=media or ListMedia(),
         clock=FakeClock(),
+        record=TurnRecord(),
     )
 
 
@@ -108,6 +109,9 @@ async def test_a_continuation_sends_the_same_request_with_the_token() -> None:
     await run(engine)
     assert backend.requests[1]["continuationToken"] == "dG9r"
     assert engine.record.transcript.text == "part one, part two"
+    assert backend.requests[1]["contents"] == backend.requests[0]["contents"]
+    [hop] = engine.record.hops
+    assert [part["text"] for part in json.loads(hop)["parts"]] == ["part one, ", "part two"]
 
 
 @pytest.mark.parametrize(
@@ -134,7 +138,7 @@ async def test_a_failure_in_the_middle_keeps_what_had_come() -> None:
     with pytest.raises(UpstreamError):
         async for event in engine.run(PLAN):
             seen.append(event)
-    engine.record.end_stream()
+    engine.record.close()
     assert seen == [TextStreamed("half")]
     assert json.loads(engine.record.hops[0])["parts"] == [{"text": "half"}]
 
@@ -155,6 +159,7 @@ async def test_every_chunk_is_kept_before_it_is_shown_and_written_before_tools_r
         journal=journal,
         media=ListMedia(),
         clock=FakeClock(),
+        record=TurnRecord(),
     )
     async for event in engine.run(PLAN):
         if isinstance(event, ToolCalled):

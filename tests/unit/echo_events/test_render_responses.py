@@ -29,8 +29,8 @@ CALL = ToolCalled(call_id="call_0_0", name="weather", arguments_json='{"city": "
 DONE = ToolFinished(call_id="call_0_0", text="18 °C")
 
 
-def wires(events: Sequence[TurnEvent], first_index: int = 0) -> list[dict[str, Any]]:
-    renderer = ResponsesRenderer("m1", first_index)
+def wires(events: Sequence[TurnEvent]) -> list[dict[str, Any]]:
+    renderer = ResponsesRenderer("m1")
     return [json.loads(json.dumps(wire)) for event in events for wire in renderer.render(event)]
 
 
@@ -111,11 +111,6 @@ def test_partial_text_stays_when_the_turn_fails() -> None:
 def test_an_open_item_is_closed_by_any_end(end: TurnEvent) -> None:
     [item] = page([TextStreamed("x"), end])
     assert item["status"] == "completed"
-
-
-def test_a_continued_answer_goes_on_after_the_items_that_are_there() -> None:
-    added = wires([TextStreamed("more")], first_index=3)[0]
-    assert added["output_index"] == 3
 
 
 def test_images_sources_notices_and_usage_have_their_own_channels() -> None:

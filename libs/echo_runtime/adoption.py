@@ -1,0 +1,39 @@
+"""Finds the records of a chat's messages in the chat it was cloned, forked or imported from, of the same owner only."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from echo_core.records import Shadow
+from echo_core.suture import RowHead, unedited
+from echo_protocol import visible_text
+from echo_runtime import _owui
+from echo_runtime._owui import RowText
+from echo_runtime.call import PipeCall
+from echo_runtime.stores import ChatStores
+
+
+async def adopted(
+    stores: ChatStores, call: PipeCall, strangers: Sequence[RowHead], texts: Mapping[str, RowText]
+) -> dict[str, Shadow]:
+    """Shadows for messages that this chat has no record of, by message id.
+
+    A shadow is adopted when the owner is the same and the text is still the one that was sealed. Records of other
+    users are never looked at: their folder is another one.
+
+    Args:
+        strangers: rows without a shadow; the message that is being asked now is none of them.
+        texts: what these rows show.
+    """
+    if not strangers:
+        return {}
+    found: dict[str, Shadow] = {}
+    for origin in await _owui.chat_origins(call.chat_id):
+        missing = [head.message_id for head in strangers if head.message_id not in found]
+        async with stores.open_existing(call, origin) as store:
+            if store is None or not missing:
+                continue
+            for message_id, shadow in (await store.get_message_shadows(missing)).items():
+                text = texts.get(message_id)
+                if text is not None and unedited(shadow, visible_text(text.content, text.output)):
+                    found[message_id] = replace(shadow, chat_id=call.chat_id, lock=None)
+    return found

@@ -1,0 +1,136 @@
+"""Decides, message by message, what stands for a row of the chat, and keeps the records in step with it."""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from echo_core.ports import Clock, ShadowStore
+from echo_core.records import Seal, Shadow
+from echo_core.replay import rebuild
+from echo_core.sealing import answer_contents, relink, seal_shadow, signature_rows
+from echo_core.suture import RowHead, lock_for, unedited
+from echo_protocol import assistant_contents, content_json, join_contents, user_parts, visible_text
+from echo_runtime import _owui
+from echo_runtime._owui import RowText
+from echo_runtime.call import PipeCall
+from echo_runtime.running import RUNNING
+from echo_runtime.scopes import Scopes
+
+log = logging.getLogger(__name__)
+
+
+class Settler:
+    """Settles the rows of one chat for one call.
+
+    Args:
+        store: the chat's records.
+        scopes: names the scope of signatures for their rows.
+        clock: for the age of version locks.
+        call: the user whose rights count, and the current message as the other filters left it.
+    """
+
+    def __init__(self, store: ShadowStore, scopes: Scopes, clock: Clock, call: PipeCall) -> None:
+        self._store = store
+        self._scopes = scopes
+        self._clock = clock
+        self._call = call
+        self.recovered = 0
+
+    async def settle(self, head: RowHead, shadow: Shadow | None, text: RowText | None, parent_hash: str) -> Shadow:
+        """The shadow that stands for one row: unedited, locked, linked to its parent, stored.
+
+        Args:
+            head: the row.
+            shadow: what is known of the message, None when nothing is.
+            text: what the row shows; None when the version lock vouches for the shadow.
+            parent_hash: cumulative hash of the message above.
+        """
+        found = shadow
+        if found is not None and found.state == "streaming" and head.message_id not in RUNNING:
+            found = await self._rebuilt_from_log(found)
+        if text is not None:
+            found = await self._compared(head, found, text)
+        if found is None:
+            raise LookupError(f"row {head.message_id} was trusted without a shadow")
+        if found.parent_hash != parent_hash or not found.cumulative_hash:
+            found = relink(found, parent_hash) if found.invariant_hash else seal_shadow(found, parent_hash)
+        await self._keep(found, shadow)
+        return found
+
+    async def _compared(self, head: RowHead, shadow: Shadow | None, text: RowText) -> Shadow:
+        displayed = visible_text(text.content, text.output)
+        if shadow is None or not unedited(shadow, displayed):
+            shadow = await self._former(head, displayed) or await self._cold(head, text, displayed)
+        lock = lock_for(head, displayed, self._clock.now_s())
+        return shadow if shadow.lock == lock else replace(shadow, lock=lock)
+
+    async def _keep(self, now: Shadow, before: Shadow | None) -> None:
+        if now == before:
+            return
+        if before is not None and now.lock is not None and replace(before, lock=now.lock) == now:
+            await self._store.lock(now.message_id, now.lock)
+            return
+        await self._store.seal(Seal(shadow=now, signatures=signature_rows(now, self._scopes.name_of(now))))
+
+    async def _rebuilt_from_log(self, shadow: Shadow) -> Shadow:
+        """An answer that a crash cut off, as far as its log reaches."""
+        records = await self._store.recover_streaming(shadow.message_id) or ()
+        turn = rebuild(records, [] if shadow.contents_json == b"[]" else [shadow.contents_json], shadow.visible_text)
+        log.info("answer %s was cut off; %d log records are kept", shadow.message_id, len(records))
+        return replace(
+            shadow,
+            contents_json=answer_contents(turn.hops, complete=False),
+            visible_text=turn.transcript.text,
+            state="failed",
+            invariant_hash="",
+            cumulative_hash="",
+        )
+
+    async def _former(self, head: RowHead, displayed: str) -> Shadow | None:
+        """What the message was before an edit that has been taken back."""
+        for former in reversed(await self._store.get_former_shadows(head.message_id)):
+            if unedited(former, displayed):
+                return former
+        return None
+
+    async def _cold(self, head: RowHead, text: RowText, displayed: str) -> Shadow:
+        """Cold Recovery: the message from what the page shows."""
+        if head.role == "model":
+            entries = [content_json(role, parts) for role, parts in assistant_contents(text.content, text.output)]
+        elif head.message_id == self._call.user_message_id:
+            entries = _user_entry(self.current_content(text.content))
+        else:
+            entries = _user_entry(await self._with_images(text, displayed))
+        if head.message_id != self._call.user_message_id:
+            self.recovered += 1
+            log.info("cold recovery of message %s in chat %s", head.message_id, self._call.chat_id)
+        return Shadow(
+            message_id=head.message_id,
+            chat_id=self._call.chat_id,
+            role=head.role,
+            contents_json=join_contents(entries),
+            visible_text=displayed,
+        )
+
+    def current_content(self, otherwise: Any) -> Any:
+        """The last user message as the other filters left it."""
+        for message in reversed(self._call.body.get("messages") or []):
+            if message.get("role") == "user":
+                return message.get("content")
+        return otherwise
+
+    async def _with_images(self, text: RowText, displayed: str) -> Any:
+        """An earlier user message with its pictures, read again from Open WebUI with the user's own rights."""
+        blocks: list[Mapping[str, Any]] = [{"type": "text", "text": displayed}]
+        for entry in text.files:
+            if entry.get("type") == "image" and entry.get("url"):
+                uri = await _owui.image_data_uri(entry["url"], self._call.user)
+                if uri:
+                    blocks.append({"type": "image_url", "image_url": {"url": uri}})
+        return blocks
+
+
+def _user_entry(content: Any) -> list[bytes]:
+    parts = user_parts(content)
+    return [content_json("user", parts)] if parts else []
