@@ -76,6 +76,14 @@ def _literal(cls: ast.ClassDef, name: str) -> str | None:
     return None
 
 
+def test_every_error_says_the_same_in_both_languages() -> None:
+    rows = re.findall(r"^\| `(\S+)` \| .* \| (.+) \| (.+) \|$", read("docs/errors.md"), re.MULTILINE)
+    assert len(rows) > 20
+    for code, english, french in rows:
+        assert set(re.findall(r"\{\w+\}", english)) == set(re.findall(r"\{\w+\}", french)), code
+        assert english != french, code
+
+
 def test_the_check_notices_a_stale_table(
     docs_tables: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
