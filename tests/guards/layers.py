@@ -7,6 +7,8 @@ from guards.project import LIBS, WORKERS, Violation, imported_modules, parse, py
 
 #: Source: DESIGN.md section 2.
 PURE = ("echo_constants", "echo_utils", "echo_events", "echo_prompts", "echo_protocol", "echo_aec", "echo_core")
+#: Inside a worker, an earlier tier may import a later one. Source: DESIGN.md section 2.
+TIERS = ("server", "routes", "services", "core")
 IMPURE_MODULES = {"open_webui", "httpx", "aiosqlite", "sqlite3", "socket", "asyncio", "subprocess", "time", "random"}
 
 
@@ -47,6 +49,19 @@ def worker_imports(path: Path, worker: str) -> list[Violation]:
         parts = module.split(".")
         if parts[0] == "echo_workers" and len(parts) > 1 and parts[1] != worker:
             found.append(Violation("worker", f"{relative(path)}:{line}", module))
+    return found
+
+
+def tier_faults(path: Path, worker: str) -> list[Violation]:
+    """A violation for each import against the order inside a worker: server, routes, services, core."""
+    own = path.relative_to(WORKERS / worker).with_suffix("").parts[0] if path.is_relative_to(WORKERS) else path.stem
+    if own not in TIERS:
+        return []
+    found = []
+    for line, module in imported_modules(parse(path)):
+        parts = module.split(".")
+        if parts[:2] == ["echo_workers", worker] and len(parts) > 2 and parts[2] in TIERS[: TIERS.index(own)]:
+            found.append(Violation("tier", f"{relative(path)}:{line}", module))
     return found
 
 

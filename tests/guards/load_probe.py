@@ -7,6 +7,7 @@ probe then finds in `sys.modules` was loaded by the function file. With `--witho
 """
 
 import asyncio
+import builtins
 import contextlib
 import copy
 import importlib.abc
@@ -59,6 +60,22 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def exec_module(self, module: types.ModuleType) -> None:
         """Nothing to execute."""
+
+
+class _Imports:
+    """Stands before `__import__` and remembers which of our own imports failed; a guarded import hides it."""
+
+    def __init__(self) -> None:
+        self.failed: list[str] = []
+        self._import = builtins.__import__
+
+    def __call__(self, name: str, *rest: Any, **options: Any) -> Any:
+        try:
+            return self._import(name, *rest, **options)
+        except ImportError as error:
+            if name.startswith("echo_"):
+                self.failed.append(f"{name}: {error}")
+            raise
 
 
 async def load(path: Path, folder: str) -> tuple[dict[str, Any], Any]:
@@ -165,6 +182,7 @@ async def main() -> None:
     libs = "--without-libs" not in sys.argv
     open_webui_root()  # found before the stand-ins hide it
     sys.meta_path.insert(0, _Finder(libs=libs))
+    imports = builtins.__import__ = _Imports()
     told = _Told()
     logging.getLogger().addHandler(told)
     report, instance = await load(path, folder)
@@ -174,7 +192,7 @@ async def main() -> None:
         for name, method in inspect.getmembers(instance, inspect.isroutine):
             if not name.startswith("_"):
                 calls[name] = await call(method, emitted)
-    print(json.dumps({**report, "calls": calls, "emitted": emitted, "logged": told.texts}))
+    print(json.dumps({**report, "failed": imports.failed, "calls": calls, "emitted": emitted, "logged": told.texts}))
 
 
 if __name__ == "__main__":
