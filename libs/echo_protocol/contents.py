@@ -5,7 +5,15 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from echo_protocol.errors import EmptyContent, UnreadablePart
-from echo_protocol.parts import FunctionCallPart, FunctionResponsePart, Part, function_response_part, part_from_wire
+from echo_protocol.parts import (
+    FunctionCallPart,
+    FunctionResponsePart,
+    Part,
+    answers,
+    function_response_part,
+    open_calls,
+    part_from_wire,
+)
 from echo_utils import dumps
 
 Role: TypeAlias = Literal["user", "model"]
@@ -22,8 +30,8 @@ class Content(NamedTuple):
 
     @property
     def calls(self) -> tuple[FunctionCallPart, ...]:
-        """Its function calls, in order."""
-        return tuple(part for part in self.parts if isinstance(part, FunctionCallPart))
+        """Its function calls that wait for an answer, in order."""
+        return open_calls(self.parts)
 
     @property
     def responses(self) -> tuple[FunctionResponsePart, ...]:
@@ -79,6 +87,20 @@ def content_from_wire(obj: object) -> Content:
     return Content("model" if obj.get("role") == "model" else "user", tuple(part_from_wire(p) for p in parts or ()))
 
 
+def merge_content_json(first: bytes, second: bytes) -> bytes:
+    """One Content from two of the same role, by joining the bytes of their parts.
+
+    For two user turns that meet, such as the closed calls of a stopped answer and the next question.
+
+    Raises:
+        UnreadablePart: the two were not written by `content_json` with one role.
+    """
+    head = first[: first.find(b"[") + 1]
+    if not head or not second.startswith(head) or not first.endswith(b"]}"):
+        raise UnreadablePart("only contents of one role, as content_json writes them, can be merged")
+    return first[:-2] + b"," + second[len(head) :]
+
+
 def request_json(
     *,
     contents: Sequence[bytes],
@@ -94,7 +116,7 @@ def request_json(
 
     What stays the same over a chat stands first (cachedContent, systemInstruction, tools), then `contents`, and what
     may differ from hop to hop stands after them, so that two requests share the longest possible prefix of bytes.
-    Source: DESIGN.md section 5 Prefix; research/gemini.md 4.
+    Source: DESIGN.md section 5 Prefix; Gemini API docs, Context caching.
 
     Args:
         contents: fragments as for `join_contents`, replayed verbatim.
@@ -161,7 +183,8 @@ def close_dangling_calls(contents: Iterable[Content]) -> tuple[Content, ...]:
 def check_turn_shape(contents: Sequence[Content]) -> list[str]:
     """What Gemini would refuse about the shape of a conversation; [] when all is well.
 
-    Source: research/gemini.md 1.10 and 2 rule 4.
+    Source: the 400 texts of the API ("Please ensure that the number of function response parts is equal …", "Please
+    ensure that function call turn comes immediately after a user turn …"); Gemini API docs, Thought signatures.
     """
     problems: list[str] = []
     if contents and contents[0].role != "user":
@@ -175,8 +198,6 @@ def check_turn_shape(contents: Sequence[Content]) -> list[str]:
             following = contents[index + 1] if index + 1 < len(contents) else Content("user", ())
             if content.calls and not _in_order(content.calls, following):
                 problems.append(f"contents[{index}]: its calls are not answered in order by the next turn")
-            if content.responses:
-                problems.append(f"contents[{index}]: a model turn holds a functionResponse")
             continue
         asked = index > 0 and bool(contents[index - 1].calls)
         if content.calls:
@@ -191,13 +212,7 @@ def _in_order(calls: Sequence[FunctionCallPart], content: Content) -> bool:
     responses = content.responses
     if len(calls) != len(responses):
         return False
-    return all(_fits(call, response) for call, response in zip(calls, responses, strict=True))
-
-
-def _fits(call: FunctionCallPart, response: FunctionResponsePart) -> bool:
-    if call.call_id is not None and response.call_id is not None:
-        return call.call_id == response.call_id
-    return call.name == response.name
+    return all(answers(response, call) for call, response in zip(calls, responses, strict=True))
 
 
 def _answers(
@@ -205,10 +220,10 @@ def _answers(
 ) -> tuple[FunctionResponsePart, ...]:
     """One answer a call, in call order, from what there is."""
     left = list(responses)
-    answers: list[FunctionResponsePart] = []
+    given: list[FunctionResponsePart] = []
     for call in calls:
-        found = next((response for response in left if _fits(call, response)), None)
+        found = next((response for response in left if answers(response, call)), None)
         if found is not None:
             left.remove(found)
-        answers.append(found if found is not None else function_response_part(call, LOST_RESPONSE))
-    return tuple(answers)
+        given.append(found if found is not None else function_response_part(call, LOST_RESPONSE))
+    return tuple(given)

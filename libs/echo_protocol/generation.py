@@ -8,9 +8,10 @@ from echo_protocol.models import ModelInfo, Thinking
 #: OpenAI effort → strength 0 (as little as possible) to 4; not every model can stop thinking.
 _EFFORTS: Final = {"none": 0, "off": 0, "minimal": 0, "low": 1, "medium": 2, "high": 3, "xhigh": 4, "max": 4}
 _LEVELS: Final = {"MINIMAL": 0, "LOW": 1, "MEDIUM": 2, "HIGH": 3, "XHIGH": 4}
-#: Tokens of thinking for strengths 1 to 3; 4 is the model's maximum. Source: research/gemini.md 5.6 and 7.
+#: Tokens of thinking for strengths 0 to 3; 4 is the model's maximum. Source: the table of Gemini's OpenAI
+#: compatibility docs (low 1,024, medium 8,192, high 24,576).
 _BUDGETS_TOKENS: Final = (0, 1_024, 8_192, 24_576)
-#: Source: research/gemini.md 1.2; the API takes at most five stop sequences.
+#: Source: Gemini API reference, GenerationConfig.stopSequences ("up to 5").
 _MAX_STOP_SEQUENCES: Final = 5
 _SAMPLING: Final = (("temperature", "temperature", float), ("top_p", "topP", float), ("top_k", "topK", int))
 _PENALTIES: Final = (
@@ -51,7 +52,7 @@ def build_ca_generation_config(
 
 
 def _thinking(thinking: Thinking, params: Mapping[str, Any], *, include_thoughts: bool) -> dict[str, Any]:
-    """Level or budget, never both: the server refuses both together. Source: research/gemini.md 1.3."""
+    """Level or budget, never both: the server refuses both together. Source: Gemini API docs, Thinking."""
     if thinking.control == "none":
         return {}
     config: dict[str, Any] = {"includeThoughts": include_thoughts}

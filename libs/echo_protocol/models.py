@@ -10,7 +10,7 @@ ThinkingControl: TypeAlias = Literal["level", "budget", "none"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thinking:
-    """How the thinking of a model is steered. Source: research/gemini.md 1.3.
+    """How the thinking of a model is steered. Source: Gemini API docs, Thinking.
 
     Args:
         control: `level` → thinkingLevel, `budget` → thinkingBudget, `none` → no thinkingConfig may be sent.

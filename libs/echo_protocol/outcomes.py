@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from echo_protocol.parts import FunctionCallPart, Part
+from echo_protocol.parts import Part, open_calls
 from echo_protocol.stream_types import Outcome
 
-#: The answer was stopped by a policy. Source: research/gemini.md 1.5 (FinishReason).
+#: The answer was stopped by a policy. Source: Gemini API reference, FinishReason.
 _BLOCKED: Final = frozenset(
     {
         "SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY",
@@ -25,7 +25,7 @@ def outcome_of(parts: tuple[Part, ...], finish_reason: str | None, block_reason:
     """Classify one hop.
 
     Calls count whenever the hop was not refused: there is no finish reason for calls, and cloudcode ends some with
-    OTHER or MAX_TOKENS. Source: research/gemini.md 1.5 and 5.4.
+    OTHER or MAX_TOKENS. Source: recorded answers; CLIProxyAPI, antigravity_executor.go.
     """
     if block_reason is not None and not parts:
         return "prompt_blocked"
@@ -35,7 +35,7 @@ def outcome_of(parts: tuple[Part, ...], finish_reason: str | None, block_reason:
         return _FIXED[finish_reason]
     if finish_reason in _BLOCKED:
         return "answer_blocked"
-    if any(isinstance(part, FunctionCallPart) for part in parts):
+    if open_calls(parts):
         return "tool_calls"
     visible = any(_is_visible(part) for part in parts)
     if finish_reason == "MAX_TOKENS":

@@ -2,10 +2,10 @@
 
 A part keeps the JSON object it came from in `wire` and is replayed from it, so that unknown keys, explicit nulls and
 signatures survive byte for byte. Properties only read. Camel case and snake case are both read, because proto3 JSON
-accepts both. Source: research/gemini.md 1.1 and 1.2.
+accepts both. Source: Gemini API reference, Part; google-genai 3.6.1 sends both.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
@@ -89,7 +89,7 @@ class FunctionCallPart(_Base):
 
     @property
     def call_id(self) -> str | None:
-        """The id that the answer must echo; None before Gemini 3 (Source: research/gemini.md 3)."""
+        """The id that the answer must echo; None before Gemini 3. Source: Gemini API docs, Function calling."""
         return _optional(self.body.get("id"))
 
 
@@ -351,7 +351,8 @@ def function_response_part(
 ) -> FunctionResponsePart:
     """Answer a call. The id is echoed only if the call had one.
 
-    Old endpoints refuse an unknown `id`, new ones refuse a missing one. Source: research/gemini.md 1.10.
+    Old endpoints refuse an unknown `id`, new ones refuse a missing one. Source: the 400 texts
+    in kimi-cli issue 1582 (`Unknown name "id"`) and CLIProxyAPI issue 5199 (`functionResponse.id does not match`).
 
     Args:
         call: the call that is answered.
@@ -363,6 +364,30 @@ def function_response_part(
     if parts:
         body["parts"] = [part.wire for part in parts]
     return FunctionResponsePart({"functionResponse": body})
+
+
+def open_calls(parts: Iterable[Part]) -> tuple[FunctionCallPart, ...]:
+    """The calls that wait for an answer: all but those that the same parts answer.
+
+    Google answers calls to its server-side MCP tools inside the model's own turn.
+    Source: googleapis/js-genai, system tests with server-side MCP tools.
+    """
+    waiting: list[FunctionCallPart] = []
+    for part in parts:
+        if isinstance(part, FunctionCallPart):
+            waiting.append(part)
+        elif isinstance(part, FunctionResponsePart):
+            answered = next((call for call in waiting if answers(part, call)), None)
+            if answered is not None:
+                waiting.remove(answered)
+    return tuple(waiting)
+
+
+def answers(response: FunctionResponsePart, call: FunctionCallPart) -> bool:
+    """True when a response fits a call: by id where both have one, else by name."""
+    if call.call_id is not None and response.call_id is not None:
+        return call.call_id == response.call_id
+    return call.name == response.name
 
 
 def _body(wire: Wire, camel: str, snake: str) -> Wire:

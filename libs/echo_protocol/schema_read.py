@@ -1,7 +1,8 @@
 """Any JSON Schema as a tree of plain nodes: references followed, unions named, oddities turned into notes.
 
 What a node cannot say is kept as a short note for the description, so that the model can still respect it. Recursion
-is unrolled a few levels and then left open, as Google does itself. Source: research/gemini.md 3.
+is unrolled a few levels and then left open, as Google does itself. Source: Gemini API reference,
+GenerationConfig.responseJsonSchema ("unrolled to a limited degree").
 """
 
 import json

@@ -1,7 +1,8 @@
 """A tree of nodes as one of the two schema dialects that Gemini takes. Keys come in one order.
 
 `json_dialect` is `parametersJsonSchema` (real JSON Schema, a subset); `openapi_dialect` is `parameters` (Google's
-`Schema` message). Source: research/gemini.md 3, and Google's error "When using any_of, it must be the only field set".
+`Schema` message). Source: Gemini API reference, FunctionDeclaration and Schema; Google's error text
+"When using any_of, it must be the only field set".
 """
 
 import json
@@ -9,7 +10,7 @@ from typing import Any, Final
 
 from echo_protocol.schema_read import Node
 
-#: Formats that `Schema` knows, by type. Source: research/gemini.md 3.
+#: Formats that `Schema` knows, by type. Source: Gemini API reference, Schema.format.
 _OPENAPI_FORMATS: Final = {
     "string": ("enum", "date-time"),
     "number": ("float", "double"),

@@ -14,7 +14,8 @@ from echo_protocol.parts import (
     part_from_wire,
 )
 
-#: Accepted in place of a signature by the Gemini API, Vertex and cloudcode. Source: research/gemini.md 2 rule 6.
+#: Accepted in place of a signature by the Gemini API, Vertex and cloudcode. Source: Gemini API docs,
+#: Thought signatures (FAQ); gemini-cli geminiChat.ts.
 SENTINEL: Final = "skip_thought_signature_validator"
 
 Scope = Callable[[int], bool]
@@ -23,7 +24,7 @@ Scope = Callable[[int], bool]
 def current_turn_start(contents: Sequence[Content]) -> int:
     """Index of the user content that opens the current turn: the last one with more than function responses.
 
-    0 when there is none. Source: research/gemini.md 2 rule 3.
+    0 when there is none. Source: Gemini API docs, Thought signatures.
     """
     for index in range(len(contents) - 1, -1, -1):
         content = contents[index]

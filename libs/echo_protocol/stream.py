@@ -21,13 +21,15 @@ from echo_protocol.usage import Usage, usage_from_wire
 
 #: proto3 default of the enum: the reason is not known yet.
 _UNSPECIFIED: Final = "FINISH_REASON_UNSPECIFIED"
+#: The same for a refused prompt whose reason was left out.
+_BLOCK_UNSPECIFIED: Final = "BLOCK_REASON_UNSPECIFIED"
 
 
 class StreamProcessor:
     """Decodes one hop. Only candidate 0 counts; each chunk costs the same however long the stream is.
 
     The last finish reason and the last token counts win; content after a finish reason still counts, because some
-    streams open with an empty candidate that says STOP. Source: research/gemini.md 1.4 and 1.5.
+    streams open with an empty candidate that says STOP. Source: recorded answers.
     """
 
     def __init__(self) -> None:
@@ -104,9 +106,12 @@ class StreamProcessor:
             if value is not None:
                 self._facts[name] = str(value)
         feedback = read(chunk, "promptFeedback", "prompt_feedback")
-        if isinstance(feedback, dict) and (reason := read(feedback, "blockReason", "block_reason")):
-            self._facts["block_reason"] = str(reason)
-            if message := read(feedback, "blockReasonMessage", "block_reason_message"):
+        if isinstance(feedback, dict):
+            reason = read(feedback, "blockReason", "block_reason")
+            message = read(feedback, "blockReasonMessage", "block_reason_message")
+            if reason or message:
+                self._facts["block_reason"] = str(reason or _BLOCK_UNSPECIFIED)
+            if message:
                 self._facts["finish_message"] = str(message)
 
     def _take_candidate(self, candidate: Wire, events: list[StreamEvent]) -> None:

@@ -12,6 +12,7 @@ from echo_protocol.parts import (
     Part,
     ToolCallPart,
     ToolResponsePart,
+    open_calls,
 )
 from echo_protocol.usage import Usage
 
@@ -113,8 +114,8 @@ class StreamResult:
 
     @property
     def calls(self) -> tuple[FunctionCallPart, ...]:
-        """The function calls, in order."""
-        return tuple(part for part in self.parts if isinstance(part, FunctionCallPart))
+        """The function calls that wait for an answer, in order."""
+        return open_calls(self.parts)
 
     @property
     def text(self) -> str:

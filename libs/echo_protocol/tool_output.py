@@ -1,7 +1,7 @@
 """Tool results on their way to the model and back.
 
 A tool of ECHO may return an object whose reserved keys are not for the model's JSON: `echo_tool_multiparts` holds media
-parts, `aec_event` and `aec_directive` hold artifacts that are told once. Source: seeds (Déballage Multimodal).
+parts, `aec_event` and `aec_directive` hold artifacts that are told once. Source: DESIGN.md section 7.
 """
 
 from collections.abc import Mapping
@@ -57,7 +57,7 @@ def wrap_tool_output(output: Any, *, error: bool = False) -> dict[str, Any]:
     """The response object of a functionResponse: `{"output": …}` or `{"error": …}`.
 
     Gemini asks for an object. Media and transient artifacts are left out; `split_tool_output` has them.
-    Source: research/gemini.md 3.
+    Source: Gemini API reference, FunctionResponse.response.
     """
     return {"error" if error else "output": split_tool_output(output).value}
 

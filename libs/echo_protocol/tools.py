@@ -2,27 +2,31 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from echo_constants import Bilingual
 from echo_protocol.models import Backend
-from echo_protocol.schema_read import SchemaTooLarge, read_schema
+from echo_protocol.schema_read import Node, SchemaTooLarge, read_schema
 from echo_protocol.schema_write import json_dialect, openapi_dialect
 from echo_utils import canonical_json, dumps, sha256_tagged, untagged
 
-#: Source: research/gemini.md 3 (128 on newer endpoints; 64 is the limit that holds everywhere).
+#: Source: Gemini API reference, FunctionDeclaration.name (128 characters; 64 in older editions and on cloudcode).
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,63}")
 _BAD_CHARACTER: Final = re.compile(r"[^A-Za-z0-9_.:-]")
 _NAME_MAX_CHARS: Final = 64
 _MARK_CHARS: Final = 8
-#: Source: research/gemini.md 1.2.
+#: Source: Gemini API reference, Tool.functionDeclarations.
 _MAX_DECLARATIONS: Final = 512
 
 _NO_NAME: Final = Bilingual(en="The tool has no name.", fr="L'outil n'a pas de nom.")
 _TOO_LARGE: Final = Bilingual(
     en="The tool's parameters are too large or too deeply nested.",
     fr="Les paramètres de l'outil sont trop volumineux ou trop imbriqués.",
+)
+_NO_OBJECT: Final = Bilingual(
+    en="The tool's parameters are not a set of named values.",
+    fr="Les paramètres de l'outil ne sont pas un ensemble de valeurs nommées.",
 )
 _TWICE: Final = Bilingual(
     en="Another tool has the same name; the first one is used.",
@@ -78,6 +82,9 @@ def convert_owui_tools(specs: Iterable[Mapping[str, Any]], *, backend: Backend =
         except SchemaTooLarge:
             left_out.append((name, _TOO_LARGE))
             continue
+        except _NotAnObject:
+            left_out.append((name, _NO_OBJECT))
+            continue
         before = declared.setdefault(declaration["name"], declaration)
         originals.setdefault(declaration["name"], name)
         if canonical_json(before) != canonical_json(declaration):
@@ -102,13 +109,33 @@ def gemini_name(name: str) -> str:
     return f"{plain[: _NAME_MAX_CHARS - _MARK_CHARS - 1]}_{mark}"
 
 
+class _NotAnObject(ValueError):
+    """The parameters of a tool are a list, a number or the like."""
+
+
 def _declaration(name: str, function: Mapping[str, Any], backend: Backend) -> dict[str, Any]:
     declaration: dict[str, Any] = {"name": name, "description": str(function.get("description") or "")}
     parameters = function.get("parameters")
-    node = read_schema(parameters if isinstance(parameters, Mapping) else {})
-    if node.properties or node.variants:
-        if backend == "ai_studio":
-            declaration["parametersJsonSchema"] = json_dialect(node)
-        else:
-            declaration["parameters"] = openapi_dialect(node)
+    node = _as_object(read_schema(parameters)) if isinstance(parameters, Mapping) else Node()
+    if backend == "ai_studio" and (node.properties or node.extra not in (None, False)):
+        declaration["parametersJsonSchema"] = json_dialect(node)
+    elif backend == "code_assist" and node.properties:
+        # an empty object is refused: "parameters.properties: should be non-empty for OBJECT type"
+        declaration["parameters"] = openapi_dialect(node)
     return declaration
+
+
+def _as_object(node: Node) -> Node:
+    """The root as one object, as Gemini asks for: a union becomes one object with the properties of all variants.
+
+    Raises:
+        _NotAnObject: the arguments could be something else than an object.
+    """
+    if node.variants:
+        shapes = [_as_object(variant) for variant in node.variants]
+        properties = {name: value for shape in reversed(shapes) for name, value in shape.properties.items()}
+        required = tuple(n for n in shapes[0].required if all(n in shape.required for shape in shapes))
+        return Node(type="object", properties=properties, required=required, description=node.description)
+    if node.type not in (None, "object"):
+        raise _NotAnObject
+    return replace(node, type="object", nullable=False, default=None, enum=())

@@ -20,7 +20,7 @@ class Usage:
     """Tokens of one hop, or of several added up.
 
     `prompt_tokens` includes `cached_tokens`; `total = prompt + candidates + thoughts + tool_prompt`.
-    Source: research/gemini.md 1.5.
+    Source: Gemini API reference, UsageMetadata; recorded answers.
     """
 
     prompt_tokens: int = 0

@@ -7,17 +7,20 @@ from typing import Final
 
 #: Tags that Open WebUI reads as reasoning. Source: open-webui 0.12.4 utils/middleware.py, DEFAULT_REASONING_TAGS.
 _THINK_TAGS: Final = "think|thinking|reason|reasoning|thought"
-#: `<details type=…>` blocks that Open WebUI writes itself; a `<details>` without such a type is the author's own.
-#: Source: open-webui 0.12.4 utils/middleware.py, serialize_output.
+_MARKERS: Final = {"<|begin_of_thought|>": "<|end_of_thought|>", "◁think▷": "◁/think▷"}
+#: `<details type=…>` blocks that Open WebUI wrote into the text before it had output items, and still renders; a
+#: `<details>` without such a type is the author's own.
 _DETAILS_TYPES: Final = "reasoning|tool_calls|code_interpreter"
 
 _CODE: Final = re.compile(
     r"(?P<fence>^[ ]{0,3}(?P<ticks>`{3,}|~{3,})[^\n]*\n.*?(?:^[ ]{0,3}(?P=ticks)[`~]*[ \t]*$|\Z))"
-    r"|(?P<span>(?<!`)(?P<run>`+)(?!`)[^\n]*?(?<!`)(?P=run)(?!`))",
+    r"|(?P<span>(?<!`)(?P<run>`+)(?!`)[^\n]{0,400}?(?<!`)(?P=run)(?!`))",
     re.MULTILINE | re.DOTALL,
 )
 _OPEN: Final = re.compile(
-    rf"<(?P<think>{_THINK_TAGS})>|<details\b(?=[^>]*\btype=[\"']?(?P<details>{_DETAILS_TYPES})\b)[^>]*>",
+    rf"<(?P<think>{_THINK_TAGS})>"
+    rf"|(?P<marker>{'|'.join(map(re.escape, _MARKERS))})"
+    rf"|<details\b(?=[^>]*\btype=[\"']?(?P<details>{_DETAILS_TYPES})\b)[^>]*>",
     re.IGNORECASE,
 )
 _ANY_DETAILS: Final = re.compile(r"<(?P<close>/?)details\b[^>]*>", re.IGNORECASE)
@@ -49,7 +52,7 @@ def normalise_visible_text(text: str) -> str:
 
     Two texts that a reader would call the same give the same result; it is for fingerprints, never for display.
     """
-    if "<" in text:
+    if "<" in text or "◁" in text:
         text = split_thought_process(text)[1]
     text = unicodedata.normalize("NFC", text).replace("\r\n", "\n").replace("\r", "\n")
     lines = (_SPACES.sub(" ", line).strip() for line in text.split("\n"))
@@ -58,37 +61,39 @@ def normalise_visible_text(text: str) -> str:
 
 def _pieces(text: str) -> Iterator[tuple[bool, str]]:
     """Yield (is a thought, text) in order; blocks of tool calls and code runs are left out."""
-    code = [match.span() for match in _CODE.finditer(text)] if "`" in text or "~~~" in text else []
+    openings = list(_OPEN.finditer(text))
+    code = [match.span() for match in _CODE.finditer(text)] if openings else []
     position = 0
     answer_begun = False
-    for opening in _OPEN.finditer(text):
+    for opening in openings:
         start = opening.start()
         if start < position or any(begin <= start < end for begin, end in code):
             continue
         end, inner = _block(text, opening)
-        if end is None and answer_begun | bool(text[position:start].strip()):
+        answer_begun = answer_begun or bool(text[position:start].strip())
+        if end is None and answer_begun:
             continue
-        answer_begun |= bool(text[position:start].strip())
         yield False, text[position:start]
-        if opening["think"] or opening["details"].lower() == "reasoning":
-            yield True, _thought_text(inner, quoted=opening["details"] is not None)
+        kind = opening["details"]
+        if kind is None or kind.lower() == "reasoning":
+            yield True, _thought_text(inner, quoted=kind is not None)
         position = len(text) if end is None else end
     yield False, text[position:]
 
 
 def _block(text: str, opening: re.Match[str]) -> tuple[int | None, str]:
     """End of the block and what it holds; the end is None when the block is never closed."""
-    if opening["think"]:
-        closing = re.compile(rf"</{opening['think']}>", re.IGNORECASE).search(text, opening.end())
-        if closing is None:
-            return None, text[opening.end() :]
-        return closing.end(), text[opening.end() : closing.start()]
+    begin = opening.end()
+    if opening["details"] is None:
+        tag = f"</{opening['think']}>" if opening["think"] else _MARKERS[opening["marker"].lower()]
+        closing = re.compile(re.escape(tag), re.IGNORECASE).search(text, begin)
+        return (None, text[begin:]) if closing is None else (closing.end(), text[begin : closing.start()])
     depth = 1
-    for tag in _ANY_DETAILS.finditer(text, opening.end()):
-        depth += -1 if tag["close"] else 1
+    for found in _ANY_DETAILS.finditer(text, begin):
+        depth += -1 if found["close"] else 1
         if depth == 0:
-            return tag.end(), text[opening.end() : tag.start()]
-    return None, text[opening.end() :]
+            return found.end(), text[begin : found.start()]
+    return None, text[begin:]
 
 
 def _thought_text(inner: str, *, quoted: bool) -> str:
