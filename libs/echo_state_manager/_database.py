@@ -32,6 +32,9 @@ BUSY_TIMEOUT_MS: Final = 10_000
 OPEN_ATTEMPTS: Final = 100
 OPEN_RETRY_S: Final = 0.05
 
+#: How long the closing of a connection from another event loop may take. Source: our choice.
+GONE_LOOP_LIMIT_S: Final = 1.0
+
 #: What a checkpoint leaves of the log file; image signatures let it grow by megabytes. Source: our choice.
 JOURNAL_SIZE_LIMIT_BYTES: Final = 8 * 1024 * 1024
 
@@ -110,10 +113,13 @@ class Database:
             await asyncio.wait(self._tasks)
         await self._connection.close()
 
-    def abandon(self) -> None:
-        """Close without an event loop to wait on, for connections whose loop is gone."""
+    async def close_for_gone_loop(self) -> None:
+        """Close a connection whose own event loop is gone, from another one."""
         self._closed = True
-        self._connection.stop()
+        stopped = self._connection.stop()
+        # The thread is dead if a statement ended after its loop: then there is nothing to wait for.
+        if stopped is not None:
+            await asyncio.wait([stopped], timeout=GONE_LOOP_LIMIT_S)
 
     async def _queued(self, work: Coroutine[Any, Any, T]) -> T:
         if self._closed:

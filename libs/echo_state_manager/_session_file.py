@@ -77,9 +77,9 @@ class SessionFile:
         """Finish what was asked for and close; twice is harmless."""
         await self._database.close()
 
-    def abandon(self) -> None:
-        """Close without waiting, for files whose event loop is gone."""
-        self._database.abandon()
+    async def close_for_gone_loop(self) -> None:
+        """Close from another event loop than the one that opened."""
+        await self._database.close_for_gone_loop()
 
     async def _with_database(self, call: Callable[[Database], Awaitable[T]]) -> T:
         async with self._replacing:

@@ -48,10 +48,10 @@ class _Slot:
         if not self.opening.cancelled() and self.opening.exception() is None:
             await self.opening.result().file.close()
 
-    def abandon(self) -> None:
-        """Close without waiting, when the event loop is gone."""
+    async def close_for_gone_loop(self) -> None:
+        """Close from another event loop than the one that opened."""
         if self.opening.done() and not self.opening.cancelled() and self.opening.exception() is None:
-            self.opening.result().file.abandon()
+            await self.opening.result().file.close_for_gone_loop()
 
 
 _Slots = OrderedDict[Path, _Slot]
@@ -175,7 +175,7 @@ class SessionStores:
             left = [slot for loop in gone for slot in self._loops.pop(loop).values()]
             self._temporary.clear()
         for slot in left:
-            slot.abandon()
+            await slot.close_for_gone_loop()
 
     async def _acquire(self, path: Path) -> tuple[_Slot, SessionStore]:
         slots = self._slots()
