@@ -138,15 +138,15 @@ class EchoPaths:
 
     def files_dir(self, user_id: str) -> Path:
         """The user's vault. Raises UnsafeIdError."""
-        return self.user_dir(user_id) / "files"
+        return self._user_dir(user_id) / "files"
 
     def skills_dir(self, user_id: str) -> Path:
         """The user's skills. Raises UnsafeIdError."""
-        return self.user_dir(user_id) / "skills"
+        return self._user_dir(user_id) / "skills"
 
     def codex_dir(self, user_id: str) -> Path:
         """The user's git codex. Raises UnsafeIdError."""
-        return self.user_dir(user_id) / "codex"
+        return self._user_dir(user_id) / "codex"
 
     def chats_on_disk(self) -> Iterator[tuple[str, str]]:
         """(user id, chat id) of every chat folder, for reconciling with Open WebUI's table; blocks on the disk.
@@ -161,9 +161,8 @@ class EchoPaths:
                 if _SAFE_ID.fullmatch(user_id) and _SAFE_ID.fullmatch(chat_id) and chat_dir.is_dir():
                     yield user_id, chat_id
 
-    def user_dir(self, user_id: str) -> Path:
-        """Everything of one user. Raises UnsafeIdError."""
+    def _user_dir(self, user_id: str) -> Path:
         return self.root / "users" / _folder_name(user_id)
 
     def _chats_dir(self, user_id: str) -> Path:
-        return self.user_dir(user_id) / "chats"
+        return self._user_dir(user_id) / "chats"

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from echo_constants.limits import BLOB_THRESHOLD_BYTES
 from echo_core.records import Seal, Shadow, SignatureRow, VersionLock
+from echo_protocol import sealed_hash
 from echo_state_manager._batch import Batch
 from echo_state_manager._blobs import Cut, cut_json, cut_whole, refs_json
-from echo_state_manager._seam import sealed_hash
 from echo_state_manager._sql import (
     APPEND_LOG,
     CARRY_SIGNATURES,

@@ -15,7 +15,7 @@ from typing import Final
 from anyio import to_thread
 
 from echo_core.ports import Clock, ShadowStore
-from echo_paths import EchoPaths, TemporaryChatError, require_local_file_system
+from echo_paths import EchoPaths, TemporaryChatError, UnsafeIdError, require_local_file_system
 from echo_state_manager._errors import StoreUnavailableError
 from echo_state_manager._session_file import SessionFile
 from echo_state_manager.memory import MemoryShadowStore
@@ -131,34 +131,36 @@ class SessionStores:
         for slot in doomed:
             await slot.close()
 
-    async def purge(self, user_id: str, chat_id: str) -> None:
-        """Forget a chat: its folder with all that is in it, or its memory. Unknown chats are no error.
+    async def release_chat(self, user_id: str, chat_id: str) -> None:
+        """Let go of a chat whose records are about to be removed; a temporary chat is forgotten.
 
-        Whoever still holds the store gets StoreClosedError from then on.
-
-        Raises:
-            StoreUnavailableError: something could not be deleted.
+        Whoever still holds the store gets StoreClosedError from then on. Chats that were never opened, or that cannot
+        have a file, are no error.
         """
         try:
             path = self._paths.session_db(user_id, chat_id)
         except TemporaryChatError:
             with self._guard:
                 self._temporary.pop((user_id, chat_id), None)
+        except UnsafeIdError:
             return
-        slot = self._slots().pop(path, None)
-        if slot is not None:
-            await slot.close()
-        await to_thread.run_sync(_remove_folder, path.parent)
+        else:
+            slot = self._slots().pop(path, None)
+            if slot is not None:
+                await slot.close()
 
-    async def purge_user(self, user_id: str) -> None:
-        """Forget everything of a user: chats, vault, skills, codex. Raises as `purge`."""
-        folder = self._paths.user_dir(user_id)
-        with self._guard:
-            for key in [key for key in self._temporary if key[0] == user_id]:
-                del self._temporary[key]
-        slots = self._slots()
-        for path in [path for path in slots if path.is_relative_to(folder)]:
-            await slots.pop(path).close()
+    async def purge(self, user_id: str, chat_id: str) -> None:
+        """Release a chat and remove its folder with all that is in it, copies that were set aside included.
+
+        Raises:
+            UnsafeIdError: an id cannot be a folder name.
+            StoreUnavailableError: something could not be deleted.
+        """
+        await self.release_chat(user_id, chat_id)
+        try:
+            folder = self._paths.session_db(user_id, chat_id).parent
+        except TemporaryChatError:
+            return
         await to_thread.run_sync(_remove_folder, folder)
 
     async def chats_on_disk(self) -> list[tuple[str, str]]:

@@ -38,6 +38,14 @@ def open_threads() -> int:
     return sum("_connection_worker_thread" in thread.name for thread in threading.enumerate())
 
 
+async def assert_open_threads(expected: int) -> None:
+    """Threads end a moment after their file is closed."""
+    async with asyncio.timeout(10):
+        while open_threads() > expected:
+            await asyncio.sleep(0.01)
+    assert open_threads() == expected
+
+
 async def test_the_file_is_in_wal_mode_where_the_layout_says(opener: SessionStores, paths: EchoPaths) -> None:
     async with opener.open(USER, CHAT) as store:
         await store.seal(seal())
@@ -52,7 +60,7 @@ async def test_one_chat_has_one_open_file_however_many_use_it(opener: SessionSto
     async with AsyncExitStack() as stack:
         opened = [await stack.enter_async_context(opener.open(USER, CHAT)) for _ in range(5)]
         assert len({id(store) for store in opened}) == 1
-        assert open_threads() == 1
+        await assert_open_threads(1)
 
 
 async def test_simultaneous_first_uses_share_one_opening(opener: SessionStores) -> None:
@@ -74,9 +82,9 @@ async def test_a_store_outlives_its_use_until_others_push_it_out(opener: Session
         kept.append(first)
     assert await identity("a") == id(first)
     await identity("b")
-    assert open_threads() == 2
+    await assert_open_threads(2)
     await identity("c")
-    assert open_threads() == 2
+    await assert_open_threads(2)
     async with opener.open(USER, "a") as again:
         assert again is not first
     with pytest.raises(StoreClosedError):
@@ -86,10 +94,10 @@ async def test_a_store_outlives_its_use_until_others_push_it_out(opener: Session
 async def test_what_is_in_use_is_never_closed(opener: SessionStores) -> None:
     async with AsyncExitStack() as stack:
         opened = [await stack.enter_async_context(opener.open(USER, f"c{n}")) for n in range(6)]
-        assert open_threads() == 6
+        await assert_open_threads(6)
         for store in opened:
             await store.seal(seal())
-    assert open_threads() == 2
+    await assert_open_threads(2)
 
 
 async def test_idle_files_are_closed_at_the_next_use(opener: SessionStores, clock: ManualClock) -> None:
@@ -98,7 +106,7 @@ async def test_idle_files_are_closed_at_the_next_use(opener: SessionStores, cloc
     clock.at_s += 61
     async with opener.open(USER, "b"):
         pass
-    assert open_threads() == 1
+    await assert_open_threads(1)
 
 
 async def test_a_purged_chat_leaves_nothing_and_its_holders_are_told(opener: SessionStores, paths: EchoPaths) -> None:
@@ -115,15 +123,24 @@ async def test_a_purged_chat_leaves_nothing_and_its_holders_are_told(opener: Ses
         assert await fresh.get_message_shadows(["m1"]) == {}
 
 
-async def test_purging_a_user_spares_the_others(opener: SessionStores, paths: EchoPaths) -> None:
-    for user, chat in (("u1", "a"), ("u1", "b"), ("u2", "a"), ("u1", "temporary:s"), ("u2", "temporary:s")):
+async def test_releasing_closes_what_is_open_and_deletes_nothing(opener: SessionStores) -> None:
+    async with opener.open(USER, CHAT) as store:
+        await store.seal(seal())
+        await opener.release_chat(USER, CHAT)
+        with pytest.raises(StoreClosedError):
+            await store.seal(seal())
+    for chat_id in ("never-opened", "temporary:none", "../x"):
+        await opener.release_chat(USER, chat_id)
+    async with opener.open(USER, CHAT) as fresh:
+        assert await fresh.get_message_shadows(["m1"]) == {"m1": shadow()}
+
+
+async def test_purging_a_chat_spares_the_others(opener: SessionStores) -> None:
+    for user, chat in (("u1", "a"), ("u1", "b"), ("u2", "a")):
         async with opener.open(user, chat) as store:
             await store.seal(seal())
-    await opener.purge_user("u1")
-    assert await opener.chats_on_disk() == [("u2", "a")]
-    for user, expected in (("u1", {}), ("u2", {"m1": shadow()})):
-        async with opener.open(user, "temporary:s") as store:
-            assert await store.get_message_shadows(["m1"]) == expected
+    await opener.purge("u1", "a")
+    assert await opener.chats_on_disk() == [("u1", "b"), ("u2", "a")]
 
 
 async def test_a_chat_purged_by_another_process_is_opened_anew(opener: SessionStores, paths: EchoPaths) -> None:
@@ -256,10 +273,7 @@ def test_files_of_a_loop_that_is_gone_are_closed_by_another(paths: EchoPaths, cl
     loop.close()
     assert open_threads() == 1
     asyncio.run(opener.close())
-    for thread in threading.enumerate():
-        if "_connection_worker_thread" in thread.name:
-            thread.join(timeout=30)
-    assert open_threads() == 0
+    asyncio.run(assert_open_threads(0))
 
 
 def test_an_open_store_does_not_keep_the_process_alive(tmp_path: Path) -> None:
