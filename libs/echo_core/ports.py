@@ -100,8 +100,23 @@ class ShadowStore(Protocol):
         """Write one message's records in one transaction and empty its turn log."""
         ...
 
+    async def seal_many(self, seals: Sequence[Seal]) -> None:
+        """Write several messages' records in one transaction, in the order given."""
+        ...
+
+    async def relink_many(self, shadows: Sequence[Shadow]) -> None:
+        """Hang stored messages under other parents: only `parent_hash` and `cumulative_hash` are written.
+
+        Signatures and tool journal stay with the message.
+        """
+        ...
+
     async def lock(self, message_id: str, lock: VersionLock) -> None:
         """Record what Open WebUI's row looks like now; nothing happens for a message without a shadow."""
+        ...
+
+    async def lock_many(self, locks: Mapping[str, VersionLock]) -> None:
+        """`lock` for several messages in one transaction."""
         ...
 
     async def append_turn_log(self, message_id: str, data: Sequence[bytes]) -> None:

@@ -21,6 +21,8 @@ async def adopted(
     users are never looked at: their folder is another one.
 
     Args:
+        stores: opens the other chats.
+        call: whose chat it is.
         strangers: rows without a shadow; the message that is being asked now is none of them.
         texts: what these rows show.
     """

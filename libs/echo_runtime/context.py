@@ -17,6 +17,7 @@ from echo_protocol import (
     text_part,
 )
 from echo_runtime.call import PipeCall
+from echo_runtime.chains import RequestChain, SavedChain
 from echo_runtime.history import HistoryBuilder, Rebuilt
 from echo_runtime.settings import Settings
 

@@ -11,9 +11,8 @@ from echo_state_manager._errors import (
     StoreUnavailableError,
     UnusableFileError,
 )
-from echo_state_manager._tables import (
-    get_message_shadow,
-    get_signature_by_id,
+from echo_state_manager._load import get_message_shadow, get_signature_by_id
+from echo_state_manager._save import (
     index_suture,
     save_cognitive_data,
     save_message_shadow,

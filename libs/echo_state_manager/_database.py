@@ -17,6 +17,7 @@ from typing import Any, Final, TypeVar
 import aiosqlite
 
 from echo_core.ports import Clock
+from echo_state_manager._batch import Batch
 from echo_state_manager._errors import StoreBusyError, StoreClosedError, StoreUnavailableError, store_error
 from echo_state_manager._migrations import Migration, migrate
 
@@ -30,6 +31,9 @@ BUSY_TIMEOUT_MS: Final = 10_000
 #: How often and how far apart a file is tried that another process is just making. Source: our choice, 5 s in all.
 OPEN_ATTEMPTS: Final = 100
 OPEN_RETRY_S: Final = 0.05
+
+#: How long the closing of a connection from another event loop may take. Source: our choice.
+GONE_LOOP_LIMIT_S: Final = 1.0
 
 #: What a checkpoint leaves of the log file; image signatures let it grow by megabytes. Source: our choice.
 JOURNAL_SIZE_LIMIT_BYTES: Final = 8 * 1024 * 1024
@@ -54,9 +58,9 @@ class Transaction:
         """Run one statement and return all its rows as tuples."""
         return list(await self.connection.execute_fetchall(sql, parameters))
 
-    async def many(self, sql: str, rows: Sequence[Iterable[Any]]) -> None:
-        """Run one statement for each row of parameters; nothing for no rows."""
-        if rows:
+    async def execute(self, batch: Batch) -> None:
+        """Run the statements of a batch."""
+        for sql, rows in batch.statements.items():
             await self.connection.executemany(sql, rows)
 
 
@@ -68,8 +72,8 @@ class Database:
 
     def __init__(self, path: Path, connection: aiosqlite.Connection, clock: Clock) -> None:
         self.path = path
+        self.clock = clock
         self._connection = connection
-        self._clock = clock
         self._turn = asyncio.Lock()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._closed = False
@@ -81,6 +85,16 @@ class Database:
             StoreError: as `_errors.store_error` says; nothing of the job was written.
         """
         return await self._queued(self._transact("BEGIN IMMEDIATE", job))
+
+    async def execute(self, batches: Sequence[Batch]) -> None:
+        """Write batches in one transaction. Raises as `write`."""
+
+        async def job(tx: Transaction) -> None:
+            for batch in batches:
+                await tx.execute(batch)
+
+        if any(batch.statements for batch in batches):
+            await self.write(job)
 
     async def read(self, job: Job[T]) -> T:
         """Run a job that reads one consistent state in several statements. Raises as `write`."""
@@ -99,10 +113,13 @@ class Database:
             await asyncio.wait(self._tasks)
         await self._connection.close()
 
-    def abandon(self) -> None:
-        """Close without an event loop to wait on, for connections whose loop is gone."""
+    async def close_for_gone_loop(self) -> None:
+        """Close a connection whose own event loop is gone, from another one."""
         self._closed = True
-        self._connection.stop()
+        stopped = self._connection.stop()
+        # The thread is dead if a statement ended after its loop: then there is nothing to wait for.
+        if stopped is not None:
+            await asyncio.wait([stopped], timeout=GONE_LOOP_LIMIT_S)
 
     async def _queued(self, work: Coroutine[Any, Any, T]) -> T:
         if self._closed:
@@ -129,7 +146,7 @@ class Database:
             try:
                 await self._connection.execute_fetchall(begin)
                 try:
-                    result = await job(Transaction(self._connection, int(self._clock.now_s())))
+                    result = await job(Transaction(self._connection, int(self.clock.now_s())))
                 except BaseException:
                     await self._connection.rollback()
                     raise

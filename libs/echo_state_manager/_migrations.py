@@ -51,7 +51,10 @@ _SHADOW_COLUMNS: Final = """
 _M001: Final = Migration(
     "m001_initial",
     (
-        f"CREATE TABLE message_shadows (message_id TEXT PRIMARY KEY,{_SHADOW_COLUMNS.format(parts='full_parts_json')})",
+        "CREATE TABLE message_shadows (message_id TEXT PRIMARY KEY,"
+        f"{_SHADOW_COLUMNS.format(parts='full_parts_json')}, revision INTEGER NOT NULL)",
+        # Orders all writes of the file; see `_cache`.
+        "CREATE INDEX idx_shadow_revision ON message_shadows (revision)",
         "CREATE INDEX idx_shadow_cumulative ON message_shadows (cumulative_hash)",
         "CREATE INDEX idx_shadow_client ON message_shadows (client_hash) WHERE client_hash <> ''",
         """CREATE TABLE suture_index (
@@ -98,7 +101,7 @@ async def migrate(connection: aiosqlite.Connection, migrations: Sequence[Migrati
         ForeignFileError: its steps have other names than ours.
         sqlite3.Error: as SQLite says.
     """
-    if await _steps_done(connection) == len(migrations) and migrations:
+    if await steps_done(connection) == len(migrations) and migrations:
         return
     while True:
         await connection.execute_fetchall("BEGIN IMMEDIATE")
@@ -113,7 +116,7 @@ async def migrate(connection: aiosqlite.Connection, migrations: Sequence[Migrati
 
 
 async def _one_step(connection: aiosqlite.Connection, migrations: Sequence[Migration], now_s: int) -> bool:
-    done = await _steps_done(connection)
+    done = await steps_done(connection)
     await connection.execute_fetchall(_RECORDS)
     await check_steps(connection, migrations)
     if done == len(migrations):
@@ -137,6 +140,7 @@ async def check_steps(connection: aiosqlite.Connection, migrations: Sequence[Mig
         raise FutureFileError(f"the file has {len(recorded)} steps, we know {len(known)}")
 
 
-async def _steps_done(connection: aiosqlite.Connection) -> int:
+async def steps_done(connection: aiosqlite.Connection) -> int:
+    """How many steps the file has."""
     rows = list(await connection.execute_fetchall("PRAGMA user_version"))
     return int(rows[0][0])

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-#: Columns in the order that `_tables.shadow_of` reads; `blob_refs` is the last one (index 16).
+#: Columns in the order that `_load.shadow_of` reads; `blob_refs` is the last one (index 16).
 SELECT_SHADOWS: Final = """
     SELECT message_id, chat_id, role, full_parts_json, overlay_json, invariant_hash, parent_hash, cumulative_hash,
         visible_text, state, updated_at, fingerprint, lock_provisional, backend, model_id, client_hash, blob_refs
@@ -13,12 +13,15 @@ SELECT_FORMER: Final = """
         visible_text, state, updated_at, fingerprint, lock_provisional, backend, model_id, client_hash, blob_refs
     FROM rich_payloads WHERE message_id = ? ORDER BY rowid"""
 
+SELECT_CHANGED: Final = "SELECT message_id, revision FROM message_shadows WHERE revision > ?"
+
 #: A message that says something else than before has to be embedded anew.
 UPSERT_SHADOW: Final = """
     INSERT INTO message_shadows (message_id, chat_id, role, full_parts_json, overlay_json, invariant_hash, parent_hash,
         cumulative_hash, visible_text, state, updated_at, fingerprint, lock_provisional, backend, model_id,
-        client_hash, blob_refs, sealed_hash, created_at)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        client_hash, blob_refs, sealed_hash, created_at, revision)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+        (SELECT coalesce(max(revision), 0) + 1 FROM message_shadows))
     ON CONFLICT (message_id) DO UPDATE SET
         chat_id = excluded.chat_id, role = excluded.role, full_parts_json = excluded.full_parts_json,
         overlay_json = excluded.overlay_json, parent_hash = excluded.parent_hash,
@@ -27,7 +30,12 @@ UPSERT_SHADOW: Final = """
         visible_text = excluded.visible_text, state = excluded.state, updated_at = excluded.updated_at,
         fingerprint = excluded.fingerprint, lock_provisional = excluded.lock_provisional, backend = excluded.backend,
         model_id = excluded.model_id, client_hash = excluded.client_hash, blob_refs = excluded.blob_refs,
-        sealed_hash = excluded.sealed_hash, created_at = excluded.created_at"""
+        sealed_hash = excluded.sealed_hash, created_at = excluded.created_at, revision = excluded.revision"""
+
+LOCK_SHADOW: Final = """
+    UPDATE message_shadows SET updated_at = ?, fingerprint = ?, lock_provisional = ?,
+        revision = (SELECT max(revision) + 1 FROM message_shadows)
+    WHERE message_id = ?"""
 
 KEEP_FORMER: Final = """
     INSERT OR REPLACE INTO rich_payloads (message_id, chat_id, role, rich_parts_json, updated_at, is_embedded,
@@ -50,15 +58,51 @@ SELECT_SIGNATURES: Final = """
     LEFT JOIN blobs b ON b.sha256 = s.blob_sha256
     WHERE s.message_id = ? ORDER BY s.content_index, s.part_index"""
 
+#: A message sealed again with the same bytes under another parent keeps its signatures…
+CARRY_SIGNATURES: Final = """
+    INSERT OR IGNORE INTO cognitive_signatures (cumulative_hash, message_id, content_index, part_index,
+        thought_signature, model_id, scope, blob_sha256, updated_at)
+    SELECT ?1, message_id, content_index, part_index, thought_signature, s.model_id, s.scope, s.blob_sha256,
+        s.updated_at
+    FROM cognitive_signatures s JOIN message_shadows m USING (message_id, cumulative_hash)
+    WHERE message_id = ?2 AND m.sealed_hash = ?3 AND ?1 <> ''"""
+
+#: …and its tool journal.
+CARRY_TOOL_IO: Final = """
+    INSERT OR IGNORE INTO tool_journal (cumulative_hash, io_json, blob_refs, updated_at)
+    SELECT ?1, t.io_json, t.blob_refs, t.updated_at
+    FROM tool_journal t JOIN message_shadows m USING (cumulative_hash)
+    WHERE m.message_id = ?2 AND m.sealed_hash = ?3 AND ?1 <> ''"""
+
+DELETE_SIGNATURES: Final = "DELETE FROM cognitive_signatures WHERE cumulative_hash = ? AND message_id = ?"
+
 INSERT_SIGNATURE: Final = """
     INSERT INTO cognitive_signatures (cumulative_hash, message_id, content_index, part_index, thought_signature,
         model_id, scope, blob_sha256, updated_at)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 
+REPLACE_TOOL_IO: Final = """
+    INSERT OR REPLACE INTO tool_journal (cumulative_hash, io_json, blob_refs, updated_at) VALUES (?, ?, ?, ?)"""
+
 INSERT_SUTURE: Final = """
     INSERT OR IGNORE INTO suture_index (cumulative_hash, chat_id, invariant_hash, parent_hash, message_id, timestamp)
     VALUES (?, ?, ?, ?, ?, ?)"""
 
+RELINK_SHADOW: Final = """
+    UPDATE message_shadows SET parent_hash = ?, cumulative_hash = ?,
+        revision = (SELECT max(revision) + 1 FROM message_shadows)
+    WHERE message_id = ?"""
+
 UPSERT_SETTING: Final = """
     INSERT INTO echo_settings (key, value, updated_at) VALUES (?, ?, ?)
     ON CONFLICT (key) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at"""
+
+INSERT_BLOB: Final = "INSERT OR IGNORE INTO blobs (sha256, data) VALUES (?, ?)"
+
+APPEND_LOG: Final = """
+    INSERT INTO turn_log (message_id, seq, data)
+    SELECT ?, coalesce(max(seq), -1) + 1, ? FROM turn_log WHERE message_id = ?"""
+
+SELECT_LOG: Final = "SELECT data FROM turn_log WHERE message_id = ? ORDER BY seq"
+
+DELETE_LOG: Final = "DELETE FROM turn_log WHERE message_id = ?"

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from echo_constants import StateError
 from echo_core.records import Seal, Shadow, SignatureRow, VersionLock
+from echo_state_manager._load import is_locked_at
 
 
 class MemoryShadowStore:
@@ -25,10 +26,7 @@ class MemoryShadowStore:
     async def get_message_shadow(self, message_id: str, updated_at_s: int | None = None) -> Shadow | None:
         """One shadow under the Version Lock, see `echo_state_manager.get_message_shadow`."""
         shadow = self._shadows.get(message_id)
-        if shadow is None or updated_at_s is None:
-            return shadow
-        lock = shadow.lock
-        return shadow if lock is not None and not lock.provisional and lock.updated_at_s == updated_at_s else None
+        return shadow if shadow is None or updated_at_s is None or is_locked_at(shadow, updated_at_s) else None
 
     async def get_message_shadows(self, message_ids: Sequence[str]) -> Mapping[str, Shadow]:
         """Shadows by message id; ids without a shadow are left out."""
@@ -61,6 +59,8 @@ class MemoryShadowStore:
             former.pop(before.invariant_hash, None)
             former[before.invariant_hash] = before
         self._shadows[shadow.message_id] = shadow
+        if before and _same_bytes(before, shadow):
+            self._carry(before, shadow)
         if seal.signatures:
             ordered = sorted(seal.signatures, key=lambda row: (row.content_index, row.part_index))
             self._signatures[(shadow.message_id, shadow.cumulative_hash)] = tuple(ordered)
@@ -69,11 +69,31 @@ class MemoryShadowStore:
         self._settings |= seal.settings
         self._turn_log.pop(shadow.message_id, None)
 
+    async def seal_many(self, seals: Sequence[Seal]) -> None:
+        """Keep several messages' records, in the order given."""
+        for seal in seals:
+            await self.seal(seal)
+
+    async def relink_many(self, shadows: Sequence[Shadow]) -> None:
+        """Hang messages under other parents: only `parent_hash` and `cumulative_hash` change."""
+        for shadow in shadows:
+            before = self._shadows.get(shadow.message_id)
+            if before is not None:
+                self._carry(before, shadow)
+                self._shadows[shadow.message_id] = replace(
+                    before, parent_hash=shadow.parent_hash, cumulative_hash=shadow.cumulative_hash
+                )
+
     async def lock(self, message_id: str, lock: VersionLock) -> None:
         """Record what Open WebUI's row looks like now; nothing happens for a message without a shadow."""
         shadow = self._shadows.get(message_id)
         if shadow is not None:
             self._shadows[message_id] = replace(shadow, lock=lock)
+
+    async def lock_many(self, locks: Mapping[str, VersionLock]) -> None:
+        """`lock` for several messages."""
+        for message_id, lock in locks.items():
+            await self.lock(message_id, lock)
 
     async def append_turn_log(self, message_id: str, data: Sequence[bytes]) -> None:
         """Append raw records of the running turn."""
@@ -102,3 +122,17 @@ class MemoryShadowStore:
     async def save_setting(self, key: str, value: str) -> None:
         """Write one value of the settings."""
         self._settings[key] = value
+
+    def _carry(self, before: Shadow, after: Shadow) -> None:
+        """What hangs on a message's hash moves along when only its parent changed."""
+        if not after.cumulative_hash:
+            return
+        signatures = self._signatures.get((before.message_id, before.cumulative_hash))
+        if signatures is not None:
+            self._signatures.setdefault((after.message_id, after.cumulative_hash), signatures)
+        if before.cumulative_hash in self._tool_io:
+            self._tool_io.setdefault(after.cumulative_hash, self._tool_io[before.cumulative_hash])
+
+
+def _same_bytes(one: Shadow, other: Shadow) -> bool:
+    return one.contents_json == other.contents_json and one.overlay_json == other.overlay_json

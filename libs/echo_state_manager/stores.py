@@ -1,13 +1,14 @@
 """All chats' stores of one process: opened on demand, kept while they are used, closed when idle."""
 
 import asyncio
+import logging
 import shutil
 import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -15,29 +16,45 @@ from anyio import to_thread
 
 from echo_core.ports import Clock, ShadowStore
 from echo_paths import EchoPaths, TemporaryChatError, UnsafeIdError, require_local_file_system
-from echo_state_manager._database import open_database
-from echo_state_manager._migrations import SESSION_MIGRATIONS
+from echo_state_manager._errors import StoreUnavailableError
+from echo_state_manager._session_file import SessionFile
 from echo_state_manager.memory import MemoryShadowStore
 from echo_state_manager.session import SessionStore
+
+logger = logging.getLogger(__name__)
 
 #: Open files kept per event loop, and for how long without use. Source: our choice; each costs a thread and up to 2 MB
 #: of page cache.
 MAX_OPEN_STORES: Final = 64
 IDLE_S: Final = 300.0
 
+#: SQLite removes its own log files while a folder is being deleted.
+_REMOVAL_ATTEMPTS: Final = 5
 
-@dataclass(slots=True)
+
+@dataclass(slots=True, eq=False)
 class _Slot:
     opening: "asyncio.Task[SessionStore]"
     users: int = 0
     last_used_s: float = 0.0
 
+    def is_idle(self) -> bool:
+        """Open, or failed to open, and not in use."""
+        return self.users == 0 and self.opening.done()
 
-@dataclass(slots=True)
-class _Loop:
-    """What one event loop has open, least recently used first."""
+    async def close(self) -> None:
+        """Close the file as soon as it is open; a file that could not be opened was reported to those who asked."""
+        await asyncio.wait([self.opening])
+        if not self.opening.cancelled() and self.opening.exception() is None:
+            await self.opening.result().file.close()
 
-    slots: "OrderedDict[Path, _Slot]" = field(default_factory=OrderedDict)
+    async def close_for_gone_loop(self) -> None:
+        """Close from another event loop than the one that opened."""
+        if self.opening.done() and not self.opening.cancelled() and self.opening.exception() is None:
+            await self.opening.result().file.close_for_gone_loop()
+
+
+_Slots = OrderedDict[Path, _Slot]
 
 
 class SessionStores:
@@ -58,7 +75,7 @@ class SessionStores:
         self._max_open = max_open
         self._idle_s = idle_s
         self._guard = threading.Lock()
-        self._loops: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Loop] = weakref.WeakKeyDictionary()
+        self._loops: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, _Slots] = weakref.WeakKeyDictionary()
         self._temporary: dict[tuple[str, str], MemoryShadowStore] = {}
         self._root_is_local = False
 
@@ -94,50 +111,57 @@ class SessionStores:
     @asynccontextmanager
     async def open_file(self, path: Path) -> AsyncIterator[SessionStore]:
         """The store over one file below the data folder. Raises as `open`."""
-        slots = self._slots()
-        slot = slots.get(path)
-        if slot is None:
-            slot = slots[path] = _Slot(asyncio.create_task(self._open(path)))
-        slot.users += 1
+        slot, store = await self._acquire(path)
         try:
-            store = await asyncio.shield(slot.opening)
-            slots.move_to_end(path)
             yield store
         finally:
-            slot.users -= 1
-            slot.last_used_s = self._clock.monotonic_s()
-            if slot.opening.done() and slot.opening.exception() is not None and slots.get(path) is slot:
-                del slots[path]
-            await self.close_idle()
+            await self._release(path, slot)
 
     async def close_idle(self) -> None:
         """Close this event loop's unused files that are over the number or the time."""
         slots = self._slots()
         now_s = self._clock.monotonic_s()
-        unused = [path for path, slot in slots.items() if slot.users == 0 and slot.opening.done()]
+        unused = [path for path, slot in slots.items() if slot.is_idle()]
         surplus = max(0, len(slots) - self._max_open)
         doomed = [
-            path
+            slots.pop(path)
             for place, path in enumerate(unused)
             if place < surplus or now_s - slots[path].last_used_s >= self._idle_s
         ]
-        for path in doomed:
-            slot = slots.pop(path, None)
-            if slot is not None:
-                await slot.opening.result().close()
+        for slot in doomed:
+            await slot.close()
 
-    async def purge(self, user_id: str, chat_id: str) -> None:
-        """Forget a chat: its file, its log files and its folder, or its memory. Unknown chats are no error."""
+    async def release_chat(self, user_id: str, chat_id: str) -> None:
+        """Let go of a chat whose records are about to be removed; a temporary chat is forgotten.
+
+        Whoever still holds the store gets StoreClosedError from then on. Chats that were never opened, or that cannot
+        have a file, are no error.
+        """
         try:
             path = self._paths.session_db(user_id, chat_id)
         except TemporaryChatError:
             with self._guard:
                 self._temporary.pop((user_id, chat_id), None)
+        except UnsafeIdError:
             return
-        slot = self._slots().pop(path, None)
-        if slot is not None:
-            await (await slot.opening).close()
-        await to_thread.run_sync(lambda: shutil.rmtree(path.parent, ignore_errors=True))
+        else:
+            slot = self._slots().pop(path, None)
+            if slot is not None:
+                await slot.close()
+
+    async def purge(self, user_id: str, chat_id: str) -> None:
+        """Release a chat and remove its folder with all that is in it, copies that were set aside included.
+
+        Raises:
+            UnsafeIdError: an id cannot be a folder name.
+            StoreUnavailableError: something could not be deleted.
+        """
+        await self.release_chat(user_id, chat_id)
+        try:
+            folder = self._paths.session_db(user_id, chat_id).parent
+        except TemporaryChatError:
+            return
+        await to_thread.run_sync(_remove_folder, folder)
 
     async def exists(self, user_id: str, chat_id: str) -> bool:
         """Whether a chat has records on disk; False for ids that cannot have any."""
@@ -152,23 +176,89 @@ class SessionStores:
         return await to_thread.run_sync(lambda: list(self._paths.chats_on_disk()))
 
     async def close(self) -> None:
-        """Close everything that this event loop has open."""
+        """Close everything that this event loop has open, and what loops that are gone left open."""
         slots = self._slots()
         while slots:
-            _, slot = slots.popitem()
-            await (await slot.opening).close()
+            await slots.popitem()[1].close()
+        with self._guard:
+            gone = [loop for loop in self._loops if loop.is_closed()]
+            left = [slot for loop in gone for slot in self._loops.pop(loop).values()]
+            self._temporary.clear()
+        for slot in left:
+            await slot.close_for_gone_loop()
 
-    def _slots(self) -> "OrderedDict[Path, _Slot]":
+    async def _acquire(self, path: Path) -> tuple[_Slot, SessionStore]:
+        slots = self._slots()
+        while True:
+            slot = slots.get(path)
+            is_new = slot is None
+            if slot is None:
+                slot = slots[path] = _Slot(asyncio.create_task(self._open(path)))
+                slot.opening.add_done_callback(_hear)
+            slot.users += 1
+            try:
+                store = await asyncio.shield(slot.opening)
+                if is_new or await store.file.is_current():
+                    return slot, store
+                # Another process replaced or purged the file: whoever still works on the old one finishes alone.
+                _drop(slots, path, slot)
+            except BaseException:
+                if slot.opening.done():
+                    _drop(slots, path, slot)
+                await self._release(path, slot)
+                raise
+            await self._release(path, slot)
+
+    async def _release(self, path: Path, slot: _Slot) -> None:
+        slots = self._slots()
+        slot.users -= 1
+        slot.last_used_s = self._clock.monotonic_s()
+        if slots.get(path) is slot:
+            slots.move_to_end(path)
+        elif slot.users == 0:
+            await slot.close()
+        await self.close_idle()
+
+    def _slots(self) -> _Slots:
         loop = asyncio.get_running_loop()
         with self._guard:
-            return self._loops.setdefault(loop, _Loop()).slots
+            return self._loops.setdefault(loop, OrderedDict())
 
     async def _open(self, path: Path) -> SessionStore:
         await to_thread.run_sync(self._make_folder, path.parent)
-        return SessionStore(await open_database(path, SESSION_MIGRATIONS, self._clock))
+        return SessionStore(await SessionFile.open(path, self._clock))
 
     def _make_folder(self, folder: Path) -> None:
         if not self._root_is_local:
             require_local_file_system(self._paths.root)
             self._root_is_local = True
-        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreUnavailableError(f"{type(error).__name__} {error.errno}") from error
+
+
+def _drop(slots: _Slots, path: Path, slot: _Slot) -> None:
+    if slots.get(path) is slot:
+        del slots[path]
+
+
+def _hear(opening: "asyncio.Task[SessionStore]") -> None:
+    """Take note of a failure even if everybody who asked was cancelled meanwhile."""
+    if not opening.cancelled() and (error := opening.exception()) is not None:
+        logger.info("A state file could not be opened: %s", error)
+
+
+def _remove_folder(folder: Path) -> None:
+    """Delete a folder while others may be deleting in it; blocks on the disk."""
+    for _ in range(_REMOVAL_ATTEMPTS):
+        try:
+            shutil.rmtree(folder)
+        except FileNotFoundError:
+            if not folder.exists():
+                return
+        except OSError as error:
+            raise StoreUnavailableError(f"{type(error).__name__} {error.errno}") from error
+        else:
+            return
+    raise StoreUnavailableError("a folder that is to be deleted is being written to")

@@ -100,6 +100,55 @@ class TestShadowStore:
         await store.seal(seal("m1", "third"))
         assert list(await store.get_signatures("m1")) == []
 
+    async def test_a_relinked_message_keeps_bytes_signatures_and_tool_journal(self, store: ShadowStore) -> None:
+        big = signature(place=(0, 1), value="b" * 50_000)
+        before = shadow("m1", BIG, lock=LOCK, visible_text="v")
+        await store.seal(Seal(shadow=before, signatures=(signature(), big), tool_io_json=contents(BIG)))
+        await store.seal(seal("m2"))
+        after = replace(before, parent_hash="sha256:p", cumulative_hash="sha256:new")
+        await store.relink_many([after, shadow("nobody")])
+        assert await store.get_message_shadows(["m1", "nobody"]) == {"m1": after}
+        assert list(await store.get_signatures("m1")) == [signature(), big]
+        assert await store.get_tool_io("sha256:new") == contents(BIG)
+        again = replace(after, cumulative_hash="sha256:newer")
+        await store.seal(Seal(shadow=again))
+        assert list(await store.get_signatures("m1")) == [signature(), big]
+        assert await store.get_tool_io("sha256:newer") == contents(BIG)
+
+    async def test_sealing_many_is_sealing_each_in_turn(self, store: ShadowStore) -> None:
+        first = seal("m1", "streaming", state="streaming", cumulative_hash="")
+        middle = [Seal(shadow=shadow(f"n{n}", f"t{n}", parent_hash=f"p{n}"), settings={"n": str(n)}) for n in range(20)]
+        last = Seal(shadow=shadow("m1", "b"), signatures=(signature(),))
+        await store.seal(seal("m1", "0"))
+        await store.append_turn_log("n3", [b"x"])
+        await store.seal_many([first, seal("m1", "a"), *middle, last])
+        found = await store.get_message_shadows(["m1", *(f"n{n}" for n in range(20))])
+        assert found == {"m1": last.shadow} | {f"n{n}": middle[n].shadow for n in range(20)}
+        assert list(await store.get_former_shadows("m1")) == [shadow("m1", "0"), shadow("m1", "a")]
+        assert list(await store.get_signatures("m1")) == [signature()]
+        assert await store.get_setting("n") == "19"
+        assert list(await store.read_turn_log("n3")) == []
+        await store.seal_many([])
+
+    async def test_many_messages_are_locked_at_once(self, store: ShadowStore) -> None:
+        await store.seal_many([seal("m1"), seal("m2", "b")])
+        await store.lock_many({"m1": LOCK, "m2": replace(LOCK, updated_at_s=8), "nobody": LOCK})
+        found = await store.get_message_shadows(["m1", "m2", "nobody"])
+        assert {key: found[key].lock for key in found} == {"m1": LOCK, "m2": replace(LOCK, updated_at_s=8)}
+
+    async def test_what_was_read_once_is_read_anew_after_a_write(self, store: ShadowStore) -> None:
+        ids = [f"m{n}" for n in range(600)]
+        await store.seal_many([seal(key, key) for key in ids])
+        assert await store.get_message_shadows(ids) == {key: shadow(key, key) for key in ids}
+        await store.seal(seal("m5", "other"))
+        await store.lock("m6", LOCK)
+        expected = {key: shadow(key, key) for key in ids} | {
+            "m5": shadow("m5", "other"),
+            "m6": shadow("m6", "m6", lock=LOCK),
+        }
+        assert await store.get_message_shadows(ids) == expected
+        assert await store.get_message_shadows(ids[:7]) == {key: expected[key] for key in ids[:7]}
+
     async def test_the_version_lock_decides_whether_a_shadow_is_given(self, store: ShadowStore) -> None:
         await store.seal(seal())
         assert await store.get_message_shadow("m1", 7) is None

@@ -1,0 +1,164 @@
+"""The file as a whole: whose it is, whether it can be used, and how it is set aside when it cannot."""
+
+import fcntl
+import logging
+import os
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+import aiosqlite
+from anyio import to_thread
+
+from echo_core.ports import Clock
+from echo_state_manager._database import APPLICATION_ID, Database, open_database
+from echo_state_manager._errors import (
+    ForeignFileError,
+    FutureFileError,
+    StoreUnavailableError,
+    UnusableFileError,
+    store_error,
+)
+from echo_state_manager._migrations import Migration, check_steps, steps_done
+
+logger = logging.getLogger(__name__)
+
+#: Offsets in the 100-byte header. Source: https://www.sqlite.org/fileformat.html section 1.3
+_MAGIC: Final = b"SQLite format 3\0"
+_HEADER_BYTES: Final = 100
+_USER_VERSION: Final = slice(60, 64)
+_APPLICATION_ID: Final = slice(68, 72)
+
+#: The log files first: a fresh main file must never meet the old one's log.
+_SUFFIXES: Final = ("-wal", "-shm", "")
+
+#: How often a file may prove unusable while it is opened; one is set aside each time. Source: our choice.
+_ATTEMPTS: Final = 3
+
+#: (device, inode); None for a file that is not there.
+Identity = tuple[int, int] | None
+
+
+async def open_usable(
+    path: Path, migrations: Sequence[Migration], clock: Clock
+) -> tuple[Database, Identity, list[UnusableFileError]]:
+    """Open a file; one that cannot be used is set aside first and a fresh one made.
+
+    Returns:
+        the open database, which file it is, and why others were set aside.
+
+    Raises:
+        StoreError: the file could not be opened for a reason that lies outside of it.
+    """
+    notices: list[UnusableFileError] = []
+    for _ in range(_ATTEMPTS):
+        identity = await to_thread.run_sync(identity_of, path)
+        try:
+            await _inspect(path, migrations)
+            database = await open_database(path, migrations, clock)
+        except UnusableFileError as error:
+            if await to_thread.run_sync(set_aside, path, identity, error.reason, clock.now_s()):
+                notices.append(error)
+            continue
+        opened = await to_thread.run_sync(identity_of, path)
+        if identity in (None, opened):
+            return database, opened, notices
+        await database.close()
+    raise StoreUnavailableError(f"{path} is replaced again and again")
+
+
+def identity_of(path: Path) -> Identity:
+    """Which file a path names now; blocks on the disk."""
+    try:
+        status = os.stat(path)
+    except FileNotFoundError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def set_aside(path: Path, identity: Identity, reason: str, now_s: float) -> Path | None:
+    """Rename a file and its logs to `session.db.<reason>-<UTC time>`; blocks on the disk.
+
+    Args:
+        path: the file.
+        identity: which file was found unusable; another process may have replaced it meanwhile.
+        reason: goes into the new name.
+        now_s: epoch seconds.
+
+    Returns:
+        the new path of the main file, None when that file is not at `path` any more.
+    """
+    with _folder_lock(path.parent):
+        if identity is None or identity_of(path) != identity:
+            return None
+        target = _free_name(path, f"{reason}-{datetime.fromtimestamp(now_s, UTC):%Y%m%dT%H%M%SZ}")
+        for suffix in _SUFFIXES:
+            source = path.with_name(path.name + suffix)
+            if source.exists():
+                source.rename(target.with_name(target.name + suffix))
+    logger.error("A %s state file was set aside as %s", reason, target.name)
+    return target
+
+
+def _free_name(path: Path, label: str) -> Path:
+    target = path.with_name(f"{path.name}.{label}")
+    count = 1
+    while target.exists():
+        count += 1
+        target = path.with_name(f"{path.name}.{label}-{count}")
+    return target
+
+
+@contextmanager
+def _folder_lock(folder: Path) -> Iterator[None]:
+    """Only one process or thread sets files of a folder aside at a time."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+async def _inspect(path: Path, migrations: Sequence[Migration]) -> None:
+    """Refuse a file that is not ours or too new before SQLite can write to it."""
+    log_bytes = await to_thread.run_sync(_check_header, path, len(migrations))
+    if log_bytes == 0:
+        return
+    # The newest steps may still be in the log only; a read-only connection leaves both files as they are.
+    connection = aiosqlite.connect(f"file:{quote(str(path))}?mode=ro", uri=True)
+    connection._thread.daemon = True
+    try:
+        async with connection:
+            if await steps_done(connection):
+                await check_steps(connection, migrations)
+    except sqlite3.Error as error:
+        raise store_error(error) from error
+
+
+def _check_header(path: Path, known_steps: int) -> int:
+    """Read whose file it is; returns the size of its log in bytes, 0 for none and for a file to be made."""
+    try:
+        with path.open("rb") as file:
+            header = file.read(_HEADER_BYTES)
+    except FileNotFoundError:
+        return 0
+    except OSError as error:
+        raise StoreUnavailableError(f"{type(error).__name__} {error.errno}") from error
+    if not header:
+        return 0
+    if len(header) < _HEADER_BYTES or not header.startswith(_MAGIC):
+        raise ForeignFileError("no SQLite header")
+    if int.from_bytes(header[_APPLICATION_ID], "big") != APPLICATION_ID:
+        raise ForeignFileError("another application's file")
+    steps = int.from_bytes(header[_USER_VERSION], "big")
+    if steps > known_steps:
+        raise FutureFileError(f"the file has {steps} steps, we know {known_steps}")
+    try:
+        return os.stat(path.with_name(path.name + "-wal")).st_size
+    except FileNotFoundError:
+        return 0
