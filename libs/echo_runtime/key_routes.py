@@ -16,7 +16,7 @@ from echo_ui import static_file
 
 #: No inline script or style, nothing from elsewhere, no framing by others.
 _POLICY: Final = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 )
 _GUARDED: Final = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
@@ -138,8 +138,8 @@ def _add_user_routes(router: APIRouter, service: KeyService, guard: Guard) -> No
         return await show(user)
 
     @router.post("/api/keys/test", dependencies=bearer)
-    async def test_key(user: current) -> dict[str, str]:
-        return {"verdict": await service.test(user.id)}
+    async def test_key(user: current, form: KeyForm | None = None) -> dict[str, str]:
+        return {"verdict": await service.test(user.id, _typed(form))}
 
 
 def _add_admin_routes(router: APIRouter, service: KeyService, guard: Guard) -> None:
@@ -164,5 +164,9 @@ def _add_admin_routes(router: APIRouter, service: KeyService, guard: Guard) -> N
         return await show()
 
     @router.post("/api/admin/key/test", dependencies=bearer)
-    async def test_instance_key() -> dict[str, str]:
-        return {"verdict": await service.test(INSTANCE_OWNER)}
+    async def test_instance_key(form: KeyForm | None = None) -> dict[str, str]:
+        return {"verdict": await service.test(INSTANCE_OWNER, _typed(form))}
+
+
+def _typed(form: KeyForm | None) -> str | None:
+    return None if form is None else form.key.get_secret_value()

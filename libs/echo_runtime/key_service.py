@@ -88,14 +88,18 @@ class KeyService:
         if owner_id == INSTANCE_OWNER:
             await self._on_instance_change(False)
 
-    async def test(self, owner_id: str) -> Verdict:
-        """Ask Gemini about the owner's stored key.
+    async def test(self, owner_id: str, candidate: str | None = None) -> Verdict:
+        """Ask Gemini about the owner's stored key, or about one that is not stored yet.
 
         Raises:
             KeyAbsentError: there is none.
-            StateError: it is damaged, or identity.db cannot be opened.
+            KeyMalformedError: the candidate cannot be a key.
+            StateError: the stored key is damaged, or identity.db cannot be opened.
         """
-        value = await self._identity.get_secret(owner_id, GEMINI_KEY_NAME)
+        if candidate is not None:
+            value: str | None = clean_key(candidate)
+        else:
+            value = await self._identity.get_secret(owner_id, GEMINI_KEY_NAME)
         if value is None:
             raise KeyAbsentError
         return await self._probe(ApiKey(value, "instance" if owner_id == INSTANCE_OWNER else "user"))
