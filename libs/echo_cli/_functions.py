@@ -56,12 +56,15 @@ class FunctionFileError(ConfigError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FunctionFile:
-    """One function or toolkit, as it goes into Open WebUI."""
+    """One function or toolkit, as it goes into Open WebUI.
+
+    Title and description are what the admin panel shows; French from `title_fr` and `description_fr`.
+    """
 
     id: str
     kind: Kind
-    title: str
-    description: str
+    title: Bilingual
+    description: Bilingual
     version: str
     scope: Scope
     source: str
@@ -107,12 +110,17 @@ def read_function(path: Path, kind: Kind) -> FunctionFile:
     return FunctionFile(
         id=identity,
         kind=kind,
-        title=fields["title"],
-        description=fields.get("description", ""),
+        title=_both(fields, "title"),
+        description=_both(fields, "description"),
         version=fields.get("version", "0"),
         scope="global" if scope == "global" else "model",
         source=source,
     )
+
+
+def _both(fields: dict[str, str], name: str) -> Bilingual:
+    english = fields.get(name, "")
+    return Bilingual(en=english, fr=fields.get(f"{name}_fr", english))
 
 
 def discover_functions(root: Path = FUNCTIONS_ROOT) -> tuple[FunctionFile, ...]:

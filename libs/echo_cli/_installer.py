@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Literal
 
 from echo_cli._functions import FunctionFile
-from echo_cli._model_record import ECHO_MODEL_ID, new_record, with_requirements
+from echo_cli._model_record import ECHO_MODEL_ID, FRENCH, new_record, with_requirements
 from echo_cli._owui_api import OwuiApi
 from echo_constants import ECHO_VERSION, Bilingual, ConfigError
 
@@ -79,11 +79,17 @@ class Report:
 def function_form(function: FunctionFile, state: Literal["installing", "installed"]) -> dict[str, Any]:
     """The function in the form that Open WebUI's `/create` and `/update` take."""
     mark = {"version": ECHO_VERSION, "sha256": function.digest, "state": state}
+    french = {"name": function.title.fr, "description": function.description.fr}
     return {
         "id": function.id,
-        "name": function.title,
+        "name": function.title.en,
         "content": function.source,
-        "meta": {"description": function.description, "manifest": {}, MARK: mark},
+        "meta": {
+            "description": function.description.en,
+            "i18n": dict.fromkeys(FRENCH, french),
+            "manifest": {},
+            MARK: mark,
+        },
     }
 
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any, Final
 
-from echo_constants import ECHO_VERSION
+from echo_constants import ECHO_VERSION, Bilingual
 
 #: Id of the pipe, and therefore of the model.
 ECHO_MODEL_ID: Final = "echo_orchestrator"
@@ -33,6 +33,14 @@ _INITIAL_CAPABILITIES: Final[dict[str, bool]] = {
     "web_search": True,
 }
 
+_DESCRIPTION: Final = Bilingual(
+    en="Google Gemini with an exact history, visible tools and a memory of its own.",
+    fr="Google Gemini avec un historique exact, des outils visibles et une mémoire à lui.",
+)
+
+#: Open WebUI's names for French; texts of a record are translated by `meta.i18n[name]` (its page, 0.12.4).
+FRENCH: Final = ("fr-FR", "fr-CA")
+
 EVERYBODY_READS: Final[dict[str, str]] = {"principal_type": "user", "principal_id": "*", "permission": "read"}
 
 
@@ -49,7 +57,8 @@ def new_record(*, action_ids: Iterable[str], filter_ids: Iterable[str], tool_ids
         "name": "ECHO",
         "meta": {
             "profile_image_url": icon_data_uri(),
-            "description": "Google Gemini with an exact history, visible tools and a memory of its own.",
+            "description": _DESCRIPTION.en,
+            "i18n": {language: {"description": _DESCRIPTION.fr} for language in FRENCH},
             "capabilities": dict(_INITIAL_CAPABILITIES),
         },
         "params": {},

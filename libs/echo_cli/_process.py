@@ -1,6 +1,5 @@
 """Child processes: started with a log file, watched, and ended by their own id."""
 
-import ctypes
 import os
 import signal
 import subprocess
@@ -17,15 +16,14 @@ STOP_LIMIT_S: Final = 10.0
 #: How much of a log's end is shown when a child has died.
 TAIL_BYTES: Final = 4096
 
-#: prctl option. Source: prctl(2), linux/prctl.h, PR_SET_PDEATHSIG = 1.
-_PR_SET_PDEATHSIG: Final = 1
-_LIBC: Final = ctypes.CDLL(None) if sys.platform == "linux" else None
-
-
-def _end_with_parent() -> None:
-    """Runs in the child before exec: it gets SIGTERM when echoctl is killed, so nothing is left behind."""
-    if _LIBC is not None:
-        _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+#: Runs in the child before the program itself, so that it gets SIGTERM when echoctl is killed and nothing is left
+#: behind. (A preexec_fn would do the same, but is not safe in a process with threads.)
+#: Source: prctl(2), linux/prctl.h, PR_SET_PDEATHSIG = 1; kept across execve.
+_END_WITH_PARENT: Final = (
+    "import ctypes, os, signal, sys\n"
+    "if sys.platform == 'linux': ctypes.CDLL(None).prctl(1, signal.SIGTERM)\n"
+    "os.execv(sys.argv[1], sys.argv[1:])"
+)
 
 
 class Child:
@@ -33,6 +31,7 @@ class Child:
 
     Args:
         name: for messages, e.g. `open-webui`.
+        argv: absolute path of the program, and its arguments.
         log: file that gets its output; what was there is kept as `<name>.log.1`.
         cwd: folder that it works in.
     """
@@ -46,14 +45,13 @@ class Child:
         with log.open("wb") as stream:
             # A session of its own: Ctrl-C in the terminal reaches echoctl alone, which then ends the children in order.
             self._process = subprocess.Popen(
-                list(argv),
+                [sys.executable, "-ISc", _END_WITH_PARENT, *argv],
                 cwd=cwd,
                 env=dict(env),
                 stdin=subprocess.DEVNULL,
                 stdout=stream,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                preexec_fn=_end_with_parent,
             )
 
     @property

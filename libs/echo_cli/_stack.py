@@ -123,6 +123,7 @@ class Stack:
 
     Attributes:
         url: where a browser on this machine finds Open WebUI.
+        api_url: the same for programs: never a name that could lead to another address first.
         sim_url: where the simulator is.
         account: the administrator, known once `start` was called.
 
@@ -135,6 +136,7 @@ class Stack:
         self.settings = settings
         self.data = settings.data.resolve()
         self.url = f"http://{_browser_host(settings.host)}:{settings.port}"
+        self.api_url = f"http://{_local_host(settings.host)}:{settings.port}"
         self.sim_url = f"http://127.0.0.1:{settings.sim_port}"
         self.account: Account | None = None
         self._children: list[Child] = []
@@ -165,6 +167,11 @@ class Stack:
         except BaseException:
             self.stop()
             raise
+
+    @property
+    def pids(self) -> dict[str, int]:
+        """Process ids by name, of what was started."""
+        return {child.name: child.pid for child in self._children}
 
     def stop(self) -> None:
         """End all children and give the data folder back."""
@@ -224,7 +231,7 @@ class Stack:
         return {**env, **self.settings.extra_env}
 
     def _wait_until_up(self) -> None:
-        waiting = {OPEN_WEBUI: f"{self.url}/health"}
+        waiting = {OPEN_WEBUI: f"{self.api_url}/health"}
         if self.settings.backend == "simulator":
             waiting[SIMULATOR] = f"{self.sim_url}/__sim__/requests"
         give_up_at_s = time.monotonic() + BOOT_LIMIT_S
@@ -240,7 +247,7 @@ class Stack:
         self.check()
 
     def _install(self, account: Account, functions: Sequence[FunctionFile], *, first_start: bool) -> Report | None:
-        with OwuiApi(self.url) as api:
+        with OwuiApi(self.api_url) as api:
             try:
                 api.sign_in(account.email, account.password)
             except OwuiSignInError:
@@ -274,10 +281,17 @@ def _base_env() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(path), "PYTHONUNBUFFERED": "1"}
 
 
-def _browser_host(host: str) -> str:
-    if host in ("0.0.0.0", "::", "127.0.0.1"):  # noqa: S104 - compared, not bound
-        return "localhost"
+def _local_host(host: str) -> str:
+    if host in ("", "0.0.0.0"):  # noqa: S104 - compared, not bound
+        return "127.0.0.1"
+    if host == "::":
+        return "[::1]"
     return f"[{host}]" if ":" in host else host
+
+
+def _browser_host(host: str) -> str:
+    local = _local_host(host)
+    return "localhost" if local in ("127.0.0.1", "[::1]") else local
 
 
 def _answers(http: httpx.Client, url: str) -> bool:

@@ -1,0 +1,74 @@
+"""Fixtures for tests on a real Open WebUI.
+
+`live` is one stack for the whole run: make users and chats of your own, and leave settings as you found them.
+`chat_page` is a tab of a new user; `open_page` makes more tabs.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+from echo_cli._functions import FUNCTIONS_ROOT
+from live.client import Client
+from live.page import ChatPage, chromium
+from live.stack import Live
+
+MINIMAL = Path(__file__).parent / "minimal"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests by what they use, so that nobody forgets."""
+    for item in items:
+        fixtures = getattr(item, "fixturenames", ())
+        if "live" in fixtures:
+            item.add_marker("owui")
+        if "browser" in fixtures:
+            item.add_marker("browser")
+
+
+@pytest.fixture(scope="session")
+def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    """Open WebUI with ECHO on the simulator."""
+    stack = Live(tmp_path_factory.mktemp("live"), functions_root=FUNCTIONS_ROOT)
+    stack.start()
+    yield stack
+    stack.stop()
+
+
+@pytest.fixture
+def sim_reset(live: Live) -> None:
+    """The simulator starts this test empty."""
+    live.sim.reset()
+
+
+@pytest.fixture
+def browser() -> Iterator[Browser]:
+    """A headless Chromium for one test."""
+    with chromium() as started:
+        yield started
+
+
+@pytest.fixture
+def open_page(live: Live, browser: Browser) -> Iterator[Callable[[Client], ChatPage]]:
+    """Makes a tab in which a client is signed in, in the client's language."""
+    opened: list[ChatPage] = []
+
+    def open_as(client: Client) -> ChatPage:
+        page = ChatPage(browser, live.url, language=client.language)
+        opened.append(page)
+        page.enter(client)
+        return page
+
+    yield open_as
+    for page in opened:
+        page.context.close()
+
+
+@pytest.fixture
+def chat_page(live: Live, open_page: Callable[[Client], ChatPage]) -> ChatPage:
+    """A tab of a new English-speaking user, on an empty chat with ECHO."""
+    page = open_page(live.new_user())
+    page.new_chat()
+    return page
