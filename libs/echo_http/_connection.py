@@ -38,11 +38,16 @@ class ConnectionSettings:
         ping_after_s: silence on a connection with open streams, after which a PING asks whether the way is alive.
         ping_wait_s: how long its answer may take before the connection counts as dead.
         keep_idle_s: how long a connection without streams is kept.
+        probe_after_s: silence on an idle connection, after which a PING must be answered before a request is trusted
+            to it: routers forget idle connections without telling, and a request lost there could not be sent again.
+        probe_wait_s: how long that answer may take.
     """
 
     ping_after_s: float = 30.0
     ping_wait_s: float = 15.0
     keep_idle_s: float = 120.0
+    probe_after_s: float = 10.0
+    probe_wait_s: float = 2.0
 
 
 class H2Connection(asyncio.Protocol):
@@ -65,6 +70,7 @@ class H2Connection(asyncio.Protocol):
         self._watch_until_s = 0.0
         self._heard_s = 0.0
         self._ping_sent_s: float | None = None
+        self._probe: asyncio.Future[None] | None = None
         self._idle_since_s = 0.0
         self._can_write = asyncio.Event()
         self._can_write.set()
@@ -140,6 +146,24 @@ class H2Connection(asyncio.Protocol):
         tls = self._transport.get_extra_info("ssl_object") if self._transport else None
         protocol: str | None = tls.selected_alpn_protocol() if tls else None
         return protocol
+
+    @property
+    def doubtful(self) -> bool:
+        """Idle for so long that it may be dead without our knowing; `confirm` finds out."""
+        silence_s = self._clock.monotonic_s() - self._heard_s
+        return not self.closed and not self._streams and silence_s >= self._settings.probe_after_s
+
+    async def confirm(self) -> None:
+        """Ask a doubtful connection for a sign of life; it is closed when none comes in time."""
+        if self._probe is None:
+            self._probe = asyncio.get_running_loop().create_future()
+            self._core.ping(_PING_TOKEN)
+            self._flush()
+        try:
+            async with asyncio.timeout(self._settings.probe_wait_s):
+                await asyncio.shield(self._probe)
+        except TimeoutError:
+            self._close("no sign of life", dead=True)
 
     def open(self, headers: Sequence[Header], limits: StreamLimits, *, has_body: bool) -> H2Stream:
         """Open a stream; the caller has just seen a free slot.
@@ -222,6 +246,7 @@ class H2Connection(asyncio.Protocol):
                 self._wake_senders(event.stream_id)
             case PingAnswered():
                 self._ping_sent_s = None
+                self._settle_probe()
             case _:
                 self._take_connection_event(event)
 
@@ -236,6 +261,12 @@ class H2Connection(asyncio.Protocol):
         for stream in self._streams.values():
             if stream_id in (0, stream.id):
                 stream.wake()
+
+    def _settle_probe(self) -> None:
+        if self._probe is not None:
+            if not self._probe.done():
+                self._probe.set_result(None)
+            self._probe = None
 
     def _end(self, stream_id: int, error: Exception | None) -> None:
         stream = self._streams.pop(stream_id, None)
@@ -272,6 +303,7 @@ class H2Connection(asyncio.Protocol):
             self._transport.abort() if dead else self._transport.close()
         if not self.greeted.done():
             self.greeted.set_exception(ConnectionLost(reason))
+        self._settle_probe()
         self._can_write.set()
         for stream in list(self._streams.values()):
             error = ConnectionLost(self.close_reason)

@@ -147,6 +147,7 @@ class H2Core:
             },
         )
         del self._h2.local_settings[codes.ENABLE_CONNECT_PROTOCOL]
+        self._h2.max_inbound_frame_size = MAX_FRAME_BYTES
         self._h2.initiate_connection()
         self._h2.increment_flow_control_window(CONNECTION_WINDOW_BYTES - _DEFAULT_WINDOW_BYTES)
 

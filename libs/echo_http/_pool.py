@@ -71,6 +71,10 @@ class OriginPool:
             if self._closed:
                 raise httpx.ConnectError("the transport is closed")
             free = self._free() if turn or not self._waiters else None
+            if free is not None and free.doubtful:
+                turn = True
+                await self._confirm(free)
+                continue
             if free is not None:
                 self._wake()
                 return free
@@ -86,6 +90,13 @@ class OriginPool:
                     self._wake()  # our turn goes to the next
                 raise
             turn = True
+
+    async def _confirm(self, connection: H2Connection) -> None:
+        try:
+            await connection.confirm()
+        except BaseException:
+            self._wake()  # our turn goes to the next
+            raise
 
     def _free(self) -> H2Connection | None:
         return next((connection for connection in self._connections if connection.free_slots > 0), None)
