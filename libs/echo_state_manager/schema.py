@@ -1,0 +1,9 @@
+"""How many schema steps this version knows; a file's `PRAGMA user_version` counts those that it has seen."""
+
+from typing import Final
+
+from echo_state_manager._identity_schema import _STEPS
+from echo_state_manager._migrations import SESSION_MIGRATIONS
+
+IDENTITY_SCHEMA_VERSION: Final = len(_STEPS)
+SESSION_SCHEMA_VERSION: Final = len(SESSION_MIGRATIONS)
