@@ -1,6 +1,5 @@
 """Builds the simulator's ASGI application and serves it by hypercorn (HTTP/1.1, h2c, TLS with ALPN)."""
 
-import logging
 import socket
 from collections.abc import Awaitable, Callable
 from typing import Any, cast
@@ -14,46 +13,29 @@ from starlette.responses import Response
 from starlette.types import ASGIApp
 
 from echo_workers.gemini_sim.core.errors import GoogleRefusal
-from echo_workers.gemini_sim.core.models import find_model
 from echo_workers.gemini_sim.core.settings import SimSettings
-from echo_workers.gemini_sim.core.wire import parse_json
-from echo_workers.gemini_sim.routes import control, models
+from echo_workers.gemini_sim.routes import caches, control, files, internal, models, oauth
 from echo_workers.gemini_sim.routes.common import json_response
-from echo_workers.gemini_sim.services.journal import Entry
-from echo_workers.gemini_sim.services.prompt import read_prompt
+from echo_workers.gemini_sim.services.code_assist import CodeAssist
 from echo_workers.gemini_sim.services.recorder import Recorder
 from echo_workers.gemini_sim.services.state import SimState
-
-logger = logging.getLogger(__name__)
 
 
 def create_app(settings: SimSettings | None = None) -> ASGIApp:
     """A fresh simulator with its own memory."""
     state = SimState(settings=settings or SimSettings())
+    parts = (control, oauth, internal, files, caches, models)
     app = Starlette(
-        routes=[*control.routes(), *models.routes()],
+        routes=[route for part in parts for route in part.routes()],
         exception_handlers={404: _not_found, 405: _not_found},
     )
     app.state.sim = state
-    return Recorder(app, state, lambda entry, path, body: _account(state, entry, path, body))
+    app.state.code_assist = CodeAssist(state)
+    return Recorder(app, state)
 
 
 async def _not_found(request: Request, error: Exception) -> Response:
     return json_response(GoogleRefusal(404, "Requested entity was not found.").body(), 404)
-
-
-def _account(state: SimState, entry: Entry, path: str, body: bytes) -> None:
-    """Fill in the tokens of a scripted answer; a body that the server would refuse stays at 0."""
-    version, _, rest = path.lstrip("/").partition("/models/")
-    model_id, _, method = rest.rpartition(":")
-    key = entry.headers.get("x-goog-api-key", entry.headers.get("authorization", ""))
-    try:
-        model = find_model(model_id, version, method, with_retired=True)
-        prompt = read_prompt(parse_json(body), model, "ai_studio", key, state)
-    except GoogleRefusal as refusal:
-        logger.debug("Scripted request not accounted: %s", refusal.text)
-        return
-    entry.prompt_tokens, entry.cached_tokens = prompt.prompt_tokens, prompt.cached_tokens
 
 
 def _listen(host: str, port: int) -> socket.socket:

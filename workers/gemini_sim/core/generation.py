@@ -4,21 +4,33 @@ from typing import Any
 
 from echo_workers.gemini_sim.core.errors import invalid
 from echo_workers.gemini_sim.core.models import ServerModel
+from echo_workers.gemini_sim.core.tools import json_schema_faults, schema_faults
+
+_WHERE = "GenerateContentRequest.generation_config"
 
 
 def check_generation(request: dict[str, Any], model: ServerModel) -> None:
     """Check `generationConfig` against the model.
 
     Raises:
-        GoogleRefusal: 400. Source: thinking controls by family documented, their texts third-party.
+        GoogleRefusal: 400. Source: thinking controls by family documented, their texts third-party; the texts about
+            counts and ranges are our own wording.
     """
     config = request.get("generationConfig", {})
     _check_thinking(config.get("thinkingConfig", {}), model)
     if "responseSchema" in config and "responseJsonSchema" in config:
-        raise invalid("Only one of response_schema and response_json_schema can be set.")
-    most = config.get("maxOutputTokens")
-    if most is not None and most < 1:
-        raise invalid(f"max_output_tokens must be positive, got {most}.")
+        raise invalid(f"* {_WHERE}: only one of response_schema and response_json_schema may be set.\n")
+    faults = schema_faults(config["responseSchema"], f"{_WHERE}.response_schema") if "responseSchema" in config else []
+    if "responseJsonSchema" in config:
+        faults = json_schema_faults(config["responseJsonSchema"], f"{_WHERE}.response_json_schema")
+    ranges = {"temperature": (0, 2), "topP": (0, 1), "maxOutputTokens": (1, 2**31 - 1), "candidateCount": (1, 8)}
+    for name, (low, high) in ranges.items():
+        if name in config and not low <= config[name] <= high:
+            faults.append(f"{_WHERE}.{name}: must be in the range [{low}, {high}].")
+    if faults:
+        raise invalid("".join(f"* {fault}\n" for fault in faults))
+    if "continuationToken" in request and model.generation < 4:
+        raise invalid("Continuation is not supported for this model.")
 
 
 def _check_thinking(thinking: dict[str, Any], model: ServerModel) -> None:

@@ -22,7 +22,7 @@ class ServerModel:
     """One model as the server knows it.
 
     Args:
-        generation: 2.0, 2.5, 3.0, 3.5 or 4.0; rules switch on it.
+        generation: 2.0, 2.5, 3.0, 3.5, 3.7 or 4.0; rules switch on it.
         thinking: which control it takes: `none`, `budget` (tokens) or `level`.
         budget_off: a budget of 0 turns thinking off.
         default_thinks: thinks when the request does not say.
@@ -55,6 +55,11 @@ class ServerModel:
     def checks_signatures(self) -> bool:
         """Gemini 3 and later refuse a current turn without signatures. Source: thought signature rules, documented."""
         return self.generation >= 3 and self.signature_scope is not None
+
+    @property
+    def signature_complaint(self) -> str:
+        """How it calls a signature that it does not accept. Source: third-party reports by model."""
+        return "Invalid" if self.generation >= 3.7 else "Corrupted"
 
     @property
     def issues_call_ids(self) -> bool:
@@ -116,7 +121,6 @@ def find_model(name: str, version: str, method: str, *, with_retired: bool) -> S
         raise model_not_found(bare, version, method)
     if model.retired and not with_retired:
         raise model_retired(bare)
-    served = method.replace("streamGenerateContent", "generateContent").replace("batchEmbedContents", "embedContent")
-    if method != "getModel" and served not in model.methods.split():
+    if method != "getModel" and method not in model.methods.split():
         raise model_not_found(bare, version, method)
     return model

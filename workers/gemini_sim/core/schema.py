@@ -68,6 +68,10 @@ MultiSpeakerVoiceConfig: speakerVoiceConfigs=[SpeakerVoiceConfig]
 SpeakerVoiceConfig: speaker=string voiceConfig=VoiceConfig
 VoiceConfig: prebuiltVoiceConfig=PrebuiltVoiceConfig
 PrebuiltVoiceConfig: voiceName=string
+InternalRequest: contents=[Content] systemInstruction=Content tools=[Tool] toolConfig=ToolConfig
+ safetySettings=[SafetySetting] generationConfig=GenerationConfig cachedContent=string labels={string}
+ sessionId=string continuationToken=bytes
+InternalCountRequest: model=string contents=[Content]
 CountTokensRequest: contents=[Content] generateContentRequest=GenerateContentRequest
 EmbedContentRequest: model=string content=Content taskType=enum:TaskType title=string outputDimensionality=int32
  autoTruncate=bool
@@ -77,6 +81,23 @@ CachedContent: name=string model=string displayName=string contents=[Content] sy
 CreateFileRequest: file=File
 File: name=string displayName=string mimeType=string sizeBytes=int64
 """
+
+#: Fields of which a message may have one. Source: a second one is refused, third-party.
+ONEOF: Final = {
+    "Part": frozenset(
+        {
+            "text",
+            "inlineData",
+            "fileData",
+            "functionCall",
+            "functionResponse",
+            "executableCode",
+            "codeExecutionResult",
+            "toolCall",
+            "toolResponse",
+        }
+    )
+}
 
 ENUMS: Final[dict[str, frozenset[str]]] = {
     name: frozenset(values.split())

@@ -1,9 +1,10 @@
 """Issues thought signatures that look real and tells its own from tampered, moved and foreign ones.
 
-A signature is base64 of: magic, scope, backend, part kind, name hash, id hash, thought tokens, nonce, padding, HMAC.
-The total is a multiple of three bytes, so that no base64 padding and no unused bits exist: every changed character is
-a changed blob. Source of the sizes: signatures measured over recorded traffic (functionCall median 668 characters,
-text 612, toolCall 728, toolResponse 42,116, image 1.1 to 2.9 million).
+A signature is base64 of two nested length-prefixed fields, as real ones are, around: magic, scope, backend, part
+kind, name hash, id hash, thought tokens, nonce, padding, HMAC. The total is a multiple of three bytes, so that no
+base64 padding and no unused bits exist: every changed character is a changed blob. Source of the sizes: signatures
+measured over recorded traffic (functionCall median 668 characters, text 612, toolCall 728, toolResponse 42,116,
+image 1.1 to 2.9 million).
 """
 
 import base64
@@ -22,9 +23,10 @@ PartKind = Literal["functionCall", "text", "toolCall", "toolResponse", "inlineDa
 Verdict = Literal["valid", "dummy", "foreign", "tampered", "moved", "out_of_scope"]
 Backend = Literal["ai_studio", "code_assist"]
 
-_MAGIC: Final = b"\x12\xac\x13\x0a"
-_HEAD: Final = struct.Struct(">4s8s1s1s8s8sI12s")
+_MAGIC: Final = b"\x01\xec\x40"
+_HEAD: Final = struct.Struct(">3s8s1s1s8s8sI12s")
 _MAC_BYTES: Final = 32
+_OWN_BYTES: Final = _HEAD.size + _MAC_BYTES
 _KIND_CODES: Final[dict[PartKind, bytes]] = {
     "functionCall": b"f",
     "text": b"t",
@@ -33,7 +35,8 @@ _KIND_CODES: Final[dict[PartKind, bytes]] = {
     "inlineData": b"i",
     "executableCode": b"x",
 }
-#: (smallest, median, largest) length in characters by part kind; most issues lie near the median.
+#: (smallest, median, largest) length in characters by part kind; most issues lie near the median. The recorded
+#: minimum of a few characters belongs to made-up fixtures; ours need room for their own fields.
 _SIZES: Final[dict[PartKind, tuple[int, int, int]]] = {
     "functionCall": (144, 668, 12_732),
     "text": (144, 612, 3_000),
@@ -69,10 +72,40 @@ def carrier_of(part: dict[str, Any]) -> Carrier:
 
 
 def _tag(text: str) -> bytes:
-    return hashlib.sha256(text.encode()).digest()[:8]
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:8]
 
 
-def _length(kind: PartKind, seed: bytes) -> int:
+def _varint(number: int) -> bytes:
+    out = bytearray()
+    while number > 0x7F:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes([*out, number])
+
+
+def _wrap(payload: bytes) -> bytes:
+    inner = b"\x0a" + _varint(len(payload)) + payload
+    return b"\x12" + _varint(len(inner)) + inner
+
+
+def _unwrap(blob: bytes) -> bytes | None:
+    for field in (b"\x12", b"\x0a"):
+        size, at, shift = 0, 1, 0
+        if not blob.startswith(field):
+            return None
+        while at < len(blob) and at < 6:
+            size |= (blob[at] & 0x7F) << shift
+            at, shift = at + 1, shift + 7
+            if not blob[at - 1] & 0x80:
+                break
+        if size != len(blob) - at:
+            return None
+        blob = blob[at:]
+    return blob
+
+
+def _payload_bytes(kind: PartKind, seed: bytes) -> int:
+    """Bytes of the payload so that the whole is about the drawn length and divisible by three."""
     smallest, median, largest = _SIZES[kind]
     draw = int.from_bytes(hashlib.sha256(b"size" + seed).digest()[:4], "big") / 2**32
     if draw < 0.45:
@@ -81,7 +114,10 @@ def _length(kind: PartKind, seed: bytes) -> int:
         chars = median + median * 0.6 * (draw - 0.45) / 0.5
     else:
         chars = median * 1.6 + (largest - median * 1.6) * (draw - 0.95) / 0.05
-    return int(min(largest, max(smallest, chars))) // 4 * 4
+    size = max(_OWN_BYTES, int(min(largest, chars)) * 3 // 4 - 12)
+    while len(_wrap(bytes(size))) % 3:
+        size += 1
+    return size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +134,6 @@ class Signer:
 
     def issue(self, carrier: Carrier, *, scope: str, backend: Backend, thought_tokens: int, seed: bytes) -> str:
         """A signature in standard base64; `seed` makes nonce and size, so the same seed gives the same one."""
-        total = max(_length(carrier.kind, seed) // 4 * 3, (_HEAD.size + _MAC_BYTES + 5) // 3 * 3)
         nonce = hashlib.sha256(b"nonce" + seed).digest()[:12]
         head = _HEAD.pack(
             _MAGIC,
@@ -110,9 +145,9 @@ class Signer:
             thought_tokens,
             nonce,
         )
-        pad_bytes = total - _HEAD.size - _MAC_BYTES
-        body = head + hashlib.shake_256(self.secret + nonce).digest(pad_bytes)
-        return base64.b64encode(body + self._mac(body)).decode()
+        padding = _payload_bytes(carrier.kind, seed) - _OWN_BYTES
+        body = head + hashlib.shake_256(self.secret + nonce).digest(padding)
+        return base64.b64encode(_wrap(body + self._mac(body))).decode()
 
     def _mac(self, body: bytes) -> bytes:
         return hmac.digest(self.secret, body, "sha256")
@@ -122,11 +157,12 @@ class Signer:
         if signature in DUMMIES:
             return "dummy"
         blob = decode_base64(signature)
-        if blob is None:
+        if not blob:
             return "tampered"
-        if not blob.startswith(_MAGIC) or len(blob) < _HEAD.size + _MAC_BYTES:
-            return "valid" if self.trust_foreign and blob else "foreign"
-        body, mac = blob[:-_MAC_BYTES], blob[-_MAC_BYTES:]
+        payload = _unwrap(blob)
+        if payload is None or not payload.startswith(_MAGIC) or len(payload) < _OWN_BYTES:
+            return "valid" if self.trust_foreign else "foreign"
+        body, mac = payload[:-_MAC_BYTES], payload[-_MAC_BYTES:]
         if not hmac.compare_digest(self._mac(body), mac):
             return "tampered"
         _, its_scope, its_backend, kind, name, call_id, _, _ = _HEAD.unpack_from(body)
@@ -140,10 +176,9 @@ class Signer:
 
     def thought_tokens(self, signature: str) -> int:
         """Thought tokens that a signature of ours carries into the prompt; 0 for any other."""
-        if signature in DUMMIES:
+        blob = None if signature in DUMMIES else decode_base64(signature)
+        payload = _unwrap(blob) if blob else None
+        if payload is None or not payload.startswith(_MAGIC) or len(payload) < _OWN_BYTES:
             return 0
-        blob = decode_base64(signature[: (_HEAD.size // 3 + 1) * 4])
-        if blob is None or not blob.startswith(_MAGIC) or len(blob) < _HEAD.size:
-            return 0
-        tokens: int = _HEAD.unpack_from(blob)[6]
+        tokens: int = _HEAD.unpack_from(payload)[6]
         return tokens

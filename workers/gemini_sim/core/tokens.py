@@ -1,6 +1,7 @@
 """Deterministic token counts, and the prompt as the sequence of segments that implicit caching compares."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -36,10 +37,9 @@ class Segment:
     text: bool
 
 
-def _media(part: dict[str, Any], key: str, model: ServerModel) -> tuple[int, str]:
-    blob = part[key]
+def _media(blob: dict[str, Any], model: ServerModel, stored_bytes: int) -> tuple[int, str]:
     mime = str(blob.get("mimeType", ""))
-    size = len(blob.get("data", "")) * 3 // 4
+    size = stored_bytes or len(blob.get("data", "")) * 3 // 4
     if mime.startswith("image/"):
         return _IMAGE_TOKENS[model.generation >= 3], "IMAGE"
     if mime.startswith("audio/"):
@@ -51,7 +51,9 @@ def _media(part: dict[str, Any], key: str, model: ServerModel) -> tuple[int, str
     return max(1, size // _BYTES_A_TOKEN), "TEXT"
 
 
-def part_segment(part: dict[str, Any], model: ServerModel, signed_tokens: int, raw: Any) -> Segment:
+def part_segment(
+    part: dict[str, Any], model: ServerModel, signed_tokens: int, raw: Any, stored_bytes: int = 0
+) -> Segment:
     """The segment of one part.
 
     Args:
@@ -60,21 +62,29 @@ def part_segment(part: dict[str, Any], model: ServerModel, signed_tokens: int, r
         signed_tokens: thought tokens that the part's signature carries; they come back as prompt tokens.
             Source: Gemini API stream with a thought signature, recorded (prompt count rises by the thoughts).
         raw: the part as it was sent; its bytes in the order sent are what caching compares.
+        stored_bytes: size of the file that `fileData` names.
     """
     data = json.dumps(raw, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
     modality, is_text = "TEXT", False
     if "inlineData" in part or "fileData" in part:
-        tokens, modality = _media(part, "inlineData" if "inlineData" in part else "fileData", model)
+        tokens, modality = _media(part.get("inlineData") or part["fileData"], model, stored_bytes)
     elif "text" in part:
         tokens, is_text = text_tokens(part["text"]), True
     else:
-        body = {name: value for name, value in part.items() if name not in ("thoughtSignature", "thought")}
-        tokens = text_tokens(json.dumps(body, ensure_ascii=False, separators=(",", ":")))
-        for extra in part.get("functionResponse", {}).get("parts", []):
-            if "inlineData" in extra:
-                tokens += _media(extra, "inlineData", model)[0] - text_tokens(extra["inlineData"].get("data", ""))
-        tokens = max(1, tokens)
+        tokens = _data_tokens(part, model)
     return Segment(data, tokens + signed_tokens, modality, is_text)
+
+
+def _data_tokens(part: dict[str, Any], model: ServerModel) -> int:
+    answer = part.get("functionResponse")
+    if answer is None:
+        body = {name: value for name, value in part.items() if name not in ("thoughtSignature", "thought")}
+        return text_tokens(json.dumps(body, ensure_ascii=False, separators=(",", ":")))
+    bare = {name: value for name, value in answer.items() if name != "parts"}
+    blobs = [extra["inlineData"] for extra in answer.get("parts", []) if "inlineData" in extra]
+    return text_tokens(json.dumps(bare, ensure_ascii=False, separators=(",", ":"))) + sum(
+        _media(blob, model, 0)[0] for blob in blobs
+    )
 
 
 def json_segment(value: Any) -> Segment:
@@ -83,7 +93,7 @@ def json_segment(value: Any) -> Segment:
     return Segment(text.encode("utf-8", "surrogatepass"), text_tokens(text), "TEXT", True)
 
 
-def details(segments: list[Segment]) -> list[dict[str, Any]]:
+def details(segments: Sequence[Segment]) -> list[dict[str, Any]]:
     """`promptTokensDetails`: tokens by modality, TEXT first."""
     sums: dict[str, int] = {}
     for segment in segments:

@@ -4,21 +4,11 @@ from typing import Any, Final
 
 from echo_workers.gemini_sim.core.errors import invalid
 from echo_workers.gemini_sim.core.models import ServerModel
+from echo_workers.gemini_sim.core.schema import ONEOF
 from echo_workers.gemini_sim.core.signatures import Backend, Signer, carrier_of
 
 _ROLES: Final = frozenset({"", "user", "model", "function", "tool"})
-_DATA_FIELDS: Final = (
-    "text",
-    "inlineData",
-    "fileData",
-    "functionCall",
-    "functionResponse",
-    "executableCode",
-    "codeExecutionResult",
-    "toolCall",
-    "toolResponse",
-    "audioTranscription",
-)
+_DATA: Final = ONEOF["Part"] | {"audioTranscription"}
 _COUNT: Final = (
     "Please ensure that the number of function response parts is equal to the number of function call parts of the "
     "function call turn."
@@ -55,66 +45,79 @@ def check_parts(content: dict[str, Any], where: str) -> None:
     if not parts:
         raise invalid(f"* {where}.parts: contents.parts must not be empty.\n")
     for number, part in enumerate(parts):
-        kinds = [name for name in _DATA_FIELDS if name in part]
-        if not kinds and "thoughtSignature" not in part:
+        if _DATA.isdisjoint(part) and "thoughtSignature" not in part:
             text = f"* {where}.parts[{number}].data: required oneof field 'data' must have one initialized field\n"
             raise invalid(text)
-        if len(kinds) > 1:
-            raise invalid(
-                f"Invalid value at '{where.partition('.')[2]}.parts[{number}]' (oneof), oneof field 'data' is already "
-                f"set. Cannot set '{kinds[1]}'"
-            )
 
 
-def _calls(content: dict[str, Any]) -> list[dict[str, Any]]:
-    return [part for part in content["parts"] if "functionCall" in part]
-
-
-def _responses(content: dict[str, Any]) -> list[dict[str, Any]]:
-    return [part for part in content["parts"] if "functionResponse" in part]
-
-
-def _is_model(content: dict[str, Any]) -> bool:
+def is_model(content: dict[str, Any]) -> bool:
+    """Whether the model wrote it; every other role is the user's side."""
     return content.get("role") == "model"
 
 
-def merged_turns(contents: list[dict[str, Any]]) -> list[tuple[int, dict[str, Any]]]:
-    """Neighbours of one side joined to one turn, each with the index of its first content.
+def responses_in(content: dict[str, Any]) -> list[dict[str, Any]]:
+    """Its functionResponse parts."""
+    return [part for part in content["parts"] if "functionResponse" in part]
 
-    Source: several contents of one role in a row are accepted and count as one turn, recorded.
+
+def open_calls(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """FunctionCall parts of a model turn that the turn itself does not answer.
+
+    Source: with MCP servers the model's turn holds both call and response, recorded (2.5 Flash).
+
+    Raises:
+        GoogleRefusal: a response without a call of that name before it.
     """
-    turns: list[tuple[int, dict[str, Any]]] = []
-    for index, content in enumerate(contents):
-        if turns and _is_model(turns[-1][1]) == _is_model(content):
-            turns[-1][1]["parts"].extend(content["parts"])
+    waiting: list[dict[str, Any]] = []
+    for part in parts:
+        if "functionCall" in part:
+            waiting.append(part)
+        elif "functionResponse" in part:
+            name = part["functionResponse"].get("name")
+            at = next((at for at, call in enumerate(waiting) if call["functionCall"].get("name") == name), None)
+            if at is None:
+                raise invalid(_RESPONSE_PLACE)
+            del waiting[at]
+    return waiting
+
+
+def _merged(contents: list[dict[str, Any]]) -> list[tuple[bool, list[dict[str, Any]]]]:
+    """Neighbours of one side joined: (is the model's, parts)."""
+    turns: list[tuple[bool, list[dict[str, Any]]]] = []
+    for content in contents:
+        side = is_model(content)
+        if turns and turns[-1][0] == side:
+            turns[-1][1].extend(content["parts"])
         else:
-            role = "model" if _is_model(content) else "user"
-            turns.append((index, {"role": role, "parts": list(content["parts"])}))
+            turns.append((side, list(content["parts"])))
     return turns
 
 
 def check_turns(contents: list[dict[str, Any]], model: ServerModel) -> None:
     """Every function call is answered right after its turn, by as many responses, with ids that match.
 
+    A call that nobody answers is accepted by 2.0 and older models (recorded) and refused by later ones.
+
     Raises:
         GoogleRefusal: 400. Source: texts from third-party issues; the id rule from Gemini 3.5 on, third-party.
     """
-    turns = merged_turns(contents)
-    if _calls(turns[0][1]) and _is_model(turns[0][1]):
-        raise invalid(_CALL_PLACE)
-    for place, (_, turn) in enumerate(turns):
-        before = turns[place - 1][1] if place else None
-        responses = _responses(turn)
-        calls_before = _calls(before) if before is not None and _is_model(before) else []
-        if responses and _is_model(turn):
-            raise invalid("Please use a valid role: user, model.")
-        if responses and not calls_before:
+    waiting: list[dict[str, Any]] = []
+    strict = model.generation > 2.0
+    for place, (side, parts) in enumerate(_merged(contents)):
+        if side:
+            waiting = open_calls(parts)
+            if waiting and not place:
+                raise invalid(_CALL_PLACE)
+            continue
+        responses = [part for part in parts if "functionResponse" in part]
+        if responses and not waiting:
             raise invalid(_RESPONSE_PLACE)
-        if before is not None and len(responses) != len(calls_before):
+        if len(responses) != len(waiting) and (strict or responses):
             raise invalid(_COUNT)
         if responses and model.matches_call_ids:
-            _check_ids(calls_before, responses)
-    if _calls(turns[-1][1]) and _is_model(turns[-1][1]):
+            _check_ids(waiting, responses)
+        waiting = []
+    if waiting and strict:
         raise invalid(_COUNT)
 
 
@@ -132,8 +135,7 @@ def current_turn_start(contents: list[dict[str, Any]]) -> int:
     functionResponse. Text beside a functionResponse does not open a turn here (the stricter reading).
     """
     for index in range(len(contents) - 1, -1, -1):
-        content = contents[index]
-        if not _is_model(content) and not _responses(content):
+        if not is_model(contents[index]) and not responses_in(contents[index]):
             return index
     return 0
 
@@ -141,27 +143,27 @@ def current_turn_start(contents: list[dict[str, Any]]) -> int:
 def check_signatures(contents: list[dict[str, Any]], model: ServerModel, signer: Signer, backend: Backend) -> None:
     """The first function call of each step of the current turn carries a signature that is acceptable.
 
-    Text signatures and everything before the current turn are never validated.
-    Source: thought signature rules for Gemini 3, documented; which blob counts as corrupted, third-party: a
-    conversation moved from a Google account to an API key was refused so.
+    A signature on a later call of the step is judged too. Text signatures and everything before the current turn are
+    never validated. Source: thought signature rules for Gemini 3, documented. Which blob is refused how is
+    third-party: history moved from a Google sign-in to an API key is refused, older models say corrupted, models from
+    3.7 on invalid.
 
     Raises:
         GoogleRefusal: 400.
     """
     if not model.checks_signatures or model.signature_scope is None:
         return
-    start = current_turn_start(contents)
-    for index, turn in merged_turns(contents[start:]):
-        calls = _calls(turn) if turn["role"] == "model" else []
-        for number, part in enumerate(calls):
+    in_step = False
+    for index in range(current_turn_start(contents), len(contents)):
+        if not is_model(contents[index]):
+            in_step = False
+            continue
+        for part in open_calls(contents[index]["parts"]):
             signature = part.get("thoughtSignature", "")
-            if not signature:
-                if number == 0:
-                    name = part["functionCall"].get("name", "")
-                    raise invalid(_MISSING.format(name=name, position=start + index + 1))
-                continue
-            verdict = signer.judge(signature, carrier_of(part), scope=model.signature_scope, backend=backend)
-            if verdict == "moved":
-                raise invalid("Invalid thought signature.")
-            if verdict not in ("valid", "dummy"):
-                raise invalid("Corrupted thought signature.")
+            if signature:
+                verdict = signer.judge(signature, carrier_of(part), scope=model.signature_scope, backend=backend)
+                if verdict not in ("valid", "dummy"):
+                    raise invalid(f"{model.signature_complaint} thought signature.")
+            elif not in_step:
+                raise invalid(_MISSING.format(name=part["functionCall"].get("name", ""), position=index + 1))
+            in_step = True

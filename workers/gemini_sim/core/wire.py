@@ -1,17 +1,18 @@
 """Reads proto3 JSON as Google's front end does: both spellings, unknown fields refused with its exact texts."""
 
 import base64
-import binascii
 import json
 import re
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from echo_workers.gemini_sim.core.errors import GoogleRefusal, invalid
-from echo_workers.gemini_sim.core.schema import ENUMS, MESSAGES, snake
+from echo_workers.gemini_sim.core.errors import invalid
+from echo_workers.gemini_sim.core.schema import ENUMS, MESSAGES, ONEOF, snake
 
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
+_ALPHABET: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 _DURATION: Final = re.compile(r"-?\d+(\.\d{1,9})?s")
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _TYPE_NAMES: Final = {
     "string": "TYPE_STRING",
     "bool": "TYPE_BOOL",
@@ -23,18 +24,27 @@ _TYPE_NAMES: Final = {
 _ENUM_PACKAGE: Final = "type.googleapis.com/google.ai.generativelanguage.v1beta"
 
 
-def decode_base64(text: str) -> bytes | None:
-    """Bytes of standard or URL-safe base64 with or without padding; None when it is neither.
+def is_base64(text: str) -> bool:
+    """Standard or URL-safe base64, padding optional, no stray bits behind the last byte.
 
-    Source: the Python SDK sends the URL-safe alphabet, the JS SDK the standard one, both recorded.
+    Source: the Python SDK sends the URL-safe alphabet, the JS SDK the standard one, both recorded; a blob with bits
+    behind its last byte is refused, third-party.
     """
     if not _BASE64.fullmatch(text):
+        return False
+    bare = text.rstrip("=")
+    stray = {0: 0, 1: -1, 2: 0b1111, 3: 0b11}[len(bare) % 4]
+    if stray < 0:
+        return False
+    return not stray or not _ALPHABET.index(bare[-1].replace("-", "+").replace("_", "/")) & stray
+
+
+def decode_base64(text: str) -> bytes | None:
+    """Bytes of what `is_base64` accepts; None for anything else."""
+    if not is_base64(text):
         return None
     bare = text.rstrip("=")
-    try:
-        return base64.b64decode(bare.replace("-", "+").replace("_", "/") + "=" * (-len(bare) % 4))
-    except (binascii.Error, ValueError):
-        return None
+    return base64.b64decode(bare.replace("-", "+").replace("_", "/") + "=" * (-len(bare) % 4))
 
 
 def parse_json(raw: bytes) -> dict[str, Any]:
@@ -71,7 +81,7 @@ class _Reader:
         if not isinstance(value, dict):
             self.bad_value(path, f"{_ENUM_PACKAGE}.{name}", value)
             return {}
-        fields = MESSAGES[name]
+        fields, exclusive = MESSAGES[name], ONEOF.get(name, frozenset())
         out: dict[str, Any] = {}
         for key, item in value.items():
             known = fields.get(key)
@@ -79,10 +89,10 @@ class _Reader:
                 self.unknown(key, path)
             elif item is not None:
                 canonical, kind = known
-                read = self.field(key, kind, item, path)
-                if canonical in out:
-                    self.unknown(key, path, "Proto field is already set.")
-                out[canonical] = read
+                if canonical in exclusive and not exclusive.isdisjoint(out):
+                    text = f"Invalid value at '{path}' (oneof), oneof field 'data' is already set. Cannot set '{key}'"
+                    self.violations.append((path, text))
+                out[canonical] = self.field(key, kind, item, path)
         return out
 
     def field(self, key: str, kind: str, value: Any, path: str) -> Any:
@@ -123,7 +133,7 @@ class _Reader:
     def primitive(self, kind: str, value: Any, path: str) -> Any:
         match kind:
             case "string":
-                good = isinstance(value, str)
+                good = isinstance(value, str) and (value.isascii() or not _SURROGATE.search(value))
             case "bool":
                 good = isinstance(value, bool)
             case "int32" | "int64":
@@ -132,7 +142,7 @@ class _Reader:
             case "float":
                 good = isinstance(value, int | float) and not isinstance(value, bool)
             case "bytes":
-                good = isinstance(value, str) and bool(_BASE64.fullmatch(value)) and len(value.rstrip("=")) % 4 != 1
+                good = isinstance(value, str) and is_base64(value)
                 if isinstance(value, str) and not good:
                     text = (
                         f"Invalid value at '{path}' (TYPE_BYTES), Base64 decoding failed for {json.dumps(value[:200])}"
@@ -160,18 +170,17 @@ def _integer(value: Any) -> int | None:
     return None
 
 
-def read_message(name: str, value: dict[str, Any]) -> dict[str, Any]:
+def read_message(name: str, value: Any, path: str = "") -> dict[str, Any]:
     """Check `value` against a message and return it with camelCase names, nulls dropped, structs verbatim.
+
+    `path` is where it sits in the body, for Google's texts.
 
     Raises:
         GoogleRefusal: all violations at once, one a line, as Google reports them. Source: third-party (400 texts).
     """
     reader = _Reader()
-    out: dict[str, Any] = reader.message(name, value, "")
+    out: dict[str, Any] = reader.message(name, value, path)
     if reader.violations:
         text = "\n".join(description for _, description in reader.violations)
         raise invalid(text, *reader.violations)
     return out
-
-
-__all__ = ["GoogleRefusal", "decode_base64", "parse_json", "read_message"]

@@ -1,7 +1,7 @@
-"""`/v1` and `/v1beta`: models, generateContent, streamGenerateContent, countTokens."""
+"""`/v1` and `/v1beta`: models, generateContent, streamGenerateContent, countTokens, embeddings."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from starlette.requests import Request
@@ -10,11 +10,20 @@ from starlette.routing import Route
 
 from echo_workers.gemini_sim.core.errors import model_not_found
 from echo_workers.gemini_sim.core.frames import array_frame, sse_event
-from echo_workers.gemini_sim.core.models import find_model
-from echo_workers.gemini_sim.core.wire import parse_json
-from echo_workers.gemini_sim.routes.common import caller_of, entry_of, json_response, refusing, state_of
+from echo_workers.gemini_sim.routes.common import (
+    caller_of,
+    entry_of,
+    json_of,
+    json_response,
+    model_of,
+    paging,
+    refusing,
+    state_of,
+    version_of,
+)
 from echo_workers.gemini_sim.services.catalogue import list_models
 from echo_workers.gemini_sim.services.count import count_tokens
+from echo_workers.gemini_sim.services.embed import embed_batch, embed_one
 from echo_workers.gemini_sim.services.generate import Generation
 from echo_workers.gemini_sim.services.prompt import read_prompt
 from echo_workers.gemini_sim.services.recorder import JSON_HEADERS, STREAM_HEADERS
@@ -22,73 +31,73 @@ from echo_workers.gemini_sim.services.recorder import JSON_HEADERS, STREAM_HEADE
 
 async def _list(request: Request) -> Response:
     caller_of(request)
-    query = request.query_params
-    return json_response(
-        list_models(
-            state_of(request),
-            query.get("pageSize", query.get("page_size")),
-            query.get("pageToken", query.get("page_token")),
-        )
-    )
+    version_of(request)
+    return json_response(list_models(state_of(request), *paging(request)))
 
 
 async def _get(request: Request) -> Response:
     caller_of(request)
-    model = find_model(
-        request.path_params["model"],
-        request.path_params["version"],
-        "getModel",
-        with_retired=state_of(request).settings.serve_retired_models,
-    )
-    return json_response(model.resource())
+    return json_response(model_of(request, request.path_params["model"], "getModel").resource())
 
 
 async def _call(request: Request) -> Response:
-    model_id, _, method = request.path_params["call"].rpartition(":")
+    name, _, method = request.path_params["call"].rpartition(":")
     match method:
         case "generateContent" | "streamGenerateContent":
-            return await _generate(request, model_id, method)
+            return await _generate(request, name, method)
         case "countTokens":
-            return await _count(request, model_id)
+            caller = caller_of(request)
+            model = model_of(request, name, method)
+            return json_response(count_tokens(await json_of(request), model, caller, state_of(request)))
+        case "embedContent" | "batchEmbedContents":
+            caller_of(request)
+            model = model_of(request, name, "embedContent")
+            body = await json_of(request)
+            return json_response(embed_one(body, model) if method == "embedContent" else embed_batch(body, model))
         case _:
-            raise model_not_found(model_id, request.path_params["version"], method)
+            raise model_not_found(name, version_of(request), method)
 
 
-async def _generate(request: Request, model_id: str, method: str) -> Response:
-    state, version = state_of(request), request.path_params["version"]
-    key = caller_of(request)
-    model = find_model(model_id, version, method, with_retired=state.settings.serve_retired_models)
-    prompt = read_prompt(parse_json(await request.body()), model, "ai_studio", key, state)
+async def _generate(request: Request, name: str, method: str) -> Response:
+    state, caller = state_of(request), caller_of(request)
+    model = model_of(request, name, "generateContent")
+    prompt = read_prompt(await json_of(request), model, caller, state)
     entry = entry_of(request)
     entry.prompt_tokens, entry.cached_tokens = prompt.prompt_tokens, prompt.cached_tokens
-    state.answers += 1
-    generation = Generation(prompt=prompt, state=state, stream=method.startswith("stream"), serial=state.answers)
-    if not generation.stream:
+    is_stream = method == "streamGenerateContent"
+    generation = Generation(prompt=prompt, state=state, stream=is_stream, serial=state.next_serial())
+    if not is_stream:
         return json_response(generation.whole())
+    return stream_response(request, generation)
+
+
+def stream_response(
+    request: Request, generation: Generation, wrap: Callable[[dict[str, Any]], dict[str, Any]] = dict
+) -> Response:
+    """The chunks as server-sent events with `alt=sse`, as one JSON array without; `wrap` puts each in an envelope."""
     is_sse = request.query_params.get("alt") == "sse"
-    return StreamingResponse(
-        _frames(generation, is_sse=is_sse), headers=STREAM_HEADERS if is_sse else JSON_HEADERS, media_type=None
-    )
+    frames = _events(generation, wrap) if is_sse else _array(generation, wrap)
+    return StreamingResponse(frames, headers=STREAM_HEADERS if is_sse else JSON_HEADERS)
 
 
-async def _frames(generation: Generation, *, is_sse: bool) -> AsyncIterator[bytes]:
+async def _paced(generation: Generation) -> AsyncIterator[dict[str, Any]]:
     delay_s = generation.state.settings.chunk_delay_ms / 1_000
-    first = True
     for chunk in generation.chunks():
         await asyncio.sleep(delay_s)
-        yield sse_event(chunk) if is_sse else array_frame(chunk, first=first)
+        yield chunk
+
+
+async def _events(generation: Generation, wrap: Callable[[dict[str, Any]], dict[str, Any]]) -> AsyncIterator[bytes]:
+    async for chunk in _paced(generation):
+        yield sse_event(wrap(chunk))
+
+
+async def _array(generation: Generation, wrap: Callable[[dict[str, Any]], dict[str, Any]]) -> AsyncIterator[bytes]:
+    first = True
+    async for chunk in _paced(generation):
+        yield array_frame(wrap(chunk), first=first)
         first = False
-    if not is_sse:
-        yield b"]"
-
-
-async def _count(request: Request, model_id: str) -> Response:
-    state = state_of(request)
-    caller_of(request)
-    version = request.path_params["version"]
-    model = find_model(model_id, version, "countTokens", with_retired=state.settings.serve_retired_models)
-    body: dict[str, Any] = parse_json(await request.body())
-    return json_response(count_tokens(body, model, state))
+    yield b"\r\n]\r\n"
 
 
 def routes() -> list[Route]:

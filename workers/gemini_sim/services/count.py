@@ -7,11 +7,11 @@ from echo_workers.gemini_sim.core.models import ServerModel
 from echo_workers.gemini_sim.core.tokens import details
 from echo_workers.gemini_sim.core.turns import check_contents
 from echo_workers.gemini_sim.core.wire import read_message
-from echo_workers.gemini_sim.services.prompt import pick, segments_of
+from echo_workers.gemini_sim.services.prompt import Caller, pick, segments_of
 from echo_workers.gemini_sim.services.state import SimState
 
 
-def count_tokens(raw: dict[str, Any], model: ServerModel, state: SimState) -> dict[str, Any]:
+def count_tokens(raw: dict[str, Any], model: ServerModel, caller: Caller, state: SimState) -> dict[str, Any]:
     """`{"totalTokens", "promptTokensDetails"}`. Source: recorded shape.
 
     Raises:
@@ -25,5 +25,5 @@ def count_tokens(raw: dict[str, Any], model: ServerModel, state: SimState) -> di
         inner = request["generateContentRequest"]
         sent = pick(raw, "generateContentRequest", "generate_content_request")
     check_contents(inner.get("contents", []), "CountTokensRequest")
-    segments = segments_of(sent, inner, model, state)
+    segments = segments_of(sent, inner, model, caller, state)
     return {"totalTokens": sum(segment.tokens for segment in segments), "promptTokensDetails": details(segments)}

@@ -1,8 +1,8 @@
-"""From a request body to a checked prompt: fields, turns, signatures, tokens and cache share."""
+"""From a request body to a checked prompt: fields, turns, signatures, files, caches, tokens and cache share."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from echo_workers.gemini_sim.core.errors import invalid
 from echo_workers.gemini_sim.core.generation import check_generation
@@ -12,7 +12,19 @@ from echo_workers.gemini_sim.core.tokens import Segment, json_segment, part_segm
 from echo_workers.gemini_sim.core.tools import check_tools
 from echo_workers.gemini_sim.core.turns import check_contents, check_parts, check_signatures, check_turns
 from echo_workers.gemini_sim.core.wire import read_message
+from echo_workers.gemini_sim.services.caches import CachedContent
+from echo_workers.gemini_sim.services.files import id_of
 from echo_workers.gemini_sim.services.state import SimState
+
+_IN_CACHE: Final = ("systemInstruction", "tools", "toolConfig")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Who asks: a key or account, and through which backend."""
+
+    key: str
+    backend: Backend = "ai_studio"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +32,8 @@ class Prompt:
     """A request that passed every check.
 
     Args:
-        request: GenerateContentRequest with camelCase names.
+        request: GenerateContentRequest with camelCase names; contents, tools and system of a cache are merged in.
+        sent: the request as it came, with camelCase names.
         segments: tools, system instruction and parts in the order the model reads them.
         cached_tokens: beginning of the prompt that was served from a cache.
         signatures: how many real signatures it carries (dummies not counted), and how many are valid.
@@ -29,6 +42,7 @@ class Prompt:
     model: ServerModel
     backend: Backend
     request: dict[str, Any]
+    sent: dict[str, Any]
     segments: tuple[Segment, ...]
     prompt_tokens: int
     cached_tokens: int
@@ -41,28 +55,43 @@ def pick(raw: dict[str, Any], camel: str, snake: str) -> Any:
     return raw.get(camel, raw.get(snake))
 
 
-def segments_of(raw: dict[str, Any], request: dict[str, Any], model: ServerModel, state: SimState) -> list[Segment]:
-    """The prompt as segments: tools, system instruction, then every part in order."""
+def _file_bytes(part: dict[str, Any], caller: Caller, state: SimState) -> int:
+    uri = part.get("fileData", {}).get("fileUri", "")
+    if not uri or (state.settings.trust_foreign_files and id_of(uri) not in state.files.files):
+        return 0
+    stored = state.files.usable(caller.key, uri, state.clock.now_s())
+    return stored.size_bytes if stored else 0
+
+
+def segments_of(
+    raw: dict[str, Any], request: dict[str, Any], model: ServerModel, caller: Caller, state: SimState
+) -> list[Segment]:
+    """The prompt as segments: tools, system instruction, then every part in order.
+
+    Raises:
+        GoogleRefusal: a part names a file that cannot be used.
+    """
     signer = state.signer()
     out: list[Segment] = []
     if request.get("tools"):
-        out.append(json_segment(pick(raw, "tools", "tools")))
-    system_raw = pick(raw, "systemInstruction", "system_instruction")
-    groups = [(request.get("systemInstruction"), system_raw)]
-    groups += list(zip(request.get("contents", []), raw.get("contents", []), strict=False))
+        out.append(json_segment(raw.get("tools")))
+    groups = [(request.get("systemInstruction"), pick(raw, "systemInstruction", "system_instruction"))]
+    sent_contents = raw.get("contents", [])
+    sent_contents = sent_contents if isinstance(sent_contents, list) else [sent_contents]
+    groups += list(zip(request.get("contents", []), sent_contents, strict=False))
     for content, sent in groups:
         raw_parts = sent.get("parts", []) if isinstance(sent, dict) else []
         raw_parts = raw_parts if isinstance(raw_parts, list) else [raw_parts]
         for part, raw_part in zip((content or {}).get("parts", []), raw_parts, strict=False):
             signature = part.get("thoughtSignature", "")
-            out.append(part_segment(part, model, signer.thought_tokens(signature) if signature else 0, raw_part))
+            thoughts = signer.thought_tokens(signature) if signature else 0
+            out.append(part_segment(part, model, thoughts, raw_part, _file_bytes(part, caller, state)))
     return out
 
 
-def count_signatures(
+def _count_signatures(
     contents: Sequence[dict[str, Any]], model: ServerModel, state: SimState, backend: Backend
 ) -> tuple[int, int]:
-    """How many real signatures the contents carry, and how many of them are valid on their part."""
     signer, total, good = state.signer(), 0, 0
     for content in contents:
         for part in content["parts"]:
@@ -74,13 +103,12 @@ def count_signatures(
     return total, good
 
 
-def read_prompt(raw: dict[str, Any], model: ServerModel, backend: Backend, key: str, state: SimState) -> Prompt:
-    """Check a generateContent body and account its tokens.
+def check_request(request: dict[str, Any], model: ServerModel, caller: Caller, state: SimState) -> None:
+    """Every rule that needs no tokens.
 
     Raises:
-        GoogleRefusal: a rule is broken; the text is Google's.
+        GoogleRefusal: 400 with Google's text.
     """
-    request = read_message("GenerateContentRequest", raw)
     contents = request.get("contents", [])
     check_contents(contents)
     if request.get("systemInstruction"):
@@ -88,20 +116,59 @@ def read_prompt(raw: dict[str, Any], model: ServerModel, backend: Backend, key: 
     check_tools(request, model)
     check_generation(request, model)
     check_turns(contents, model)
-    check_signatures(contents, model, state.signer(), backend)
-    segments = segments_of(raw, request, model, state)
+    check_signatures(contents, model, state.signer(), caller.backend)
+
+
+def _with_cache(sent: dict[str, Any], model: ServerModel, cache: CachedContent) -> dict[str, Any]:
+    if any(name in sent for name in _IN_CACHE):
+        raise invalid(
+            "CachedContent can not be used with GenerateContent request setting system_instruction, tools or "
+            "tool_config.\n\nProposed fix: move those values to CachedContent from GenerateContent request."
+        )
+    if cache.model != model.id:
+        raise invalid(
+            f"Model used by GenerateContent request (models/{model.id}) and CachedContent (models/{cache.model}) has "
+            "to be the same."
+        )
+    held: dict[str, Any] = {name: cache.request[name] for name in _IN_CACHE if name in cache.request}
+    return {**sent, **held, "contents": [*cache.request.get("contents", []), *sent.get("contents", [])]}
+
+
+def read_prompt(
+    raw: dict[str, Any],
+    model: ServerModel,
+    caller: Caller,
+    state: SimState,
+    *,
+    message: str = "GenerateContentRequest",
+    path: str = "",
+) -> Prompt:
+    """Check a generateContent body and account its tokens; `message` and `path` name it in Google's texts.
+
+    Raises:
+        GoogleRefusal: a rule is broken; the text is Google's.
+    """
+    sent = read_message(message, raw, path)
+    now_s = state.clock.now_s()
+    cache = state.caches.get(caller.key, sent["cachedContent"], now_s) if sent.get("cachedContent") else None
+    request = _with_cache(sent, model, cache) if cache else sent
+    if not sent.get("contents"):
+        check_contents([])
+    check_request(request, model, caller, state)
+    segments = [*(cache.segments if cache else ()), *segments_of(raw, sent, model, caller, state)]
     tokens = sum(segment.tokens for segment in segments)
     if tokens > model.input_tokens:
         raise invalid(f"The input token count exceeds the maximum number of tokens allowed ({model.input_tokens}).")
-    cached = state.prompts.cached_tokens(key, model.id, segments, model.cache_min_tokens, state.clock.now_s())
-    total, good = count_signatures(contents, model, state, backend)
+    cached = state.prompts.cached_tokens(caller.key, model.id, segments, model.cache_min_tokens, now_s)
+    total, good = _count_signatures(request["contents"], model, state, caller.backend)
     return Prompt(
         model=model,
-        backend=backend,
+        backend=caller.backend,
         request=request,
+        sent=sent,
         segments=tuple(segments),
         prompt_tokens=tokens,
-        cached_tokens=cached,
+        cached_tokens=max(cached, cache.tokens if cache else 0),
         signatures=total,
         signatures_valid=good,
     )

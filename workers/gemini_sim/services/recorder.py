@@ -9,6 +9,7 @@ from urllib.parse import unquote
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from echo_workers.gemini_sim.services.accounting import account_scripted
 from echo_workers.gemini_sim.services.connection import reset_stream
 from echo_workers.gemini_sim.services.journal import Entry
 from echo_workers.gemini_sim.services.scripts import Script
@@ -79,13 +80,11 @@ class Recorder:
 
     Args:
         app: the routes.
-        account: called after a scripted answer of a generate method with (entry, path, body), to fill in its tokens.
     """
 
-    def __init__(self, app: ASGIApp, state: SimState, account: Callable[[Entry, str, bytes], None]) -> None:
+    def __init__(self, app: ASGIApp, state: SimState) -> None:
         self._app = app
         self._state = state
-        self._account = account
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection scope."""
@@ -105,7 +104,7 @@ class Recorder:
             serve = self._answer(scope, body, send, entry)
         else:
             counts = script.status == 200 and method in ("generateContent", "streamGenerateContent")
-            account = partial(self._account, entry, scope["path"], body) if counts else None
+            account = partial(account_scripted, self._state, entry, scope, body) if counts else None
             serve = self._play(script, method, send, entry, account)
         await self._until_gone(serve, receive, entry)
 

@@ -5,7 +5,10 @@ from dataclasses import dataclass, field
 from echo_workers.gemini_sim.core.prompt_cache import PromptCache
 from echo_workers.gemini_sim.core.settings import SimSettings
 from echo_workers.gemini_sim.core.signatures import Signer
+from echo_workers.gemini_sim.services.accounts import Accounts
+from echo_workers.gemini_sim.services.caches import CacheStore
 from echo_workers.gemini_sim.services.clock import SimClock
+from echo_workers.gemini_sim.services.files import FileStore
 from echo_workers.gemini_sim.services.journal import Journal
 from echo_workers.gemini_sim.services.scripts import ScriptQueue
 
@@ -19,15 +22,22 @@ class SimState:
     journal: Journal = field(default_factory=Journal)
     scripts: ScriptQueue = field(default_factory=ScriptQueue)
     prompts: PromptCache = field(default_factory=PromptCache)
+    files: FileStore = field(default_factory=FileStore)
+    caches: CacheStore = field(default_factory=CacheStore)
+    accounts: Accounts = field(default_factory=Accounts)
     answers: int = 0
 
     def signer(self) -> Signer:
         """Issues and judges signatures under the current settings."""
-        return Signer(
-            secret=self.settings.signing_secret.encode(), trust_foreign=self.settings.trust_foreign_signatures
-        )
+        settings = self.settings
+        return Signer(secret=settings.signing_secret.encode(), trust_foreign=settings.trust_foreign_signatures)
+
+    def next_serial(self) -> int:
+        """Number of the next answer."""
+        self.answers += 1
+        return self.answers
 
     def reset(self) -> None:
-        """Empty request list and script queue."""
+        """Empty request list and script queue; everything else (files, caches, accounts) stays."""
         self.journal.clear()
         self.scripts.clear()
