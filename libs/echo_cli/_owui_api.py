@@ -152,7 +152,11 @@ class OwuiApi:
         reason = value.get("detail", value) if isinstance(value, dict) else value
         if answer.status_code in (401, 403) and _is_about_the_token(reason):
             raise OwuiSignInError(str(reason), url=self.url)
-        facts: dict[str, Any] = {"status": answer.status_code, "request": f"{method} {path}", "reason": str(reason)[:500]}
+        facts: dict[str, Any] = {
+            "status": answer.status_code,
+            "request": f"{method} {path}",
+            "reason": str(reason)[:500],
+        }
         raise OwuiAnswerError("{request}: {status} {reason}".format_map(facts), **facts)
 
     def get(self, path: str, **params: str) -> Any:
