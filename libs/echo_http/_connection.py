@@ -4,7 +4,7 @@ import asyncio
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, cast
 
 from echo_core.ports import Clock
 from echo_http._h2_core import (
@@ -83,8 +83,8 @@ class H2Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The socket is open (after TLS)."""
-        assert isinstance(transport, asyncio.Transport)  # noqa: S101 - narrows for mypy; create_connection gives no other
-        self._transport = transport
+        # create_connection gives a stream transport; uvloop's, under which Open WebUI runs, is no asyncio.Transport.
+        self._transport = cast(asyncio.Transport, transport)
         self._heard_s = self._idle_since_s = self._clock.monotonic_s()
 
     def begin(self) -> None:
