@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from echo_core.ports import GenerateRequest, ToolOutcome, ToolRequest
+from echo_core.ports import GenerateRequest, OnWait, ToolOutcome, ToolRequest
 
 
 class FakeClock:
@@ -36,7 +36,9 @@ class ScriptedBackend:
         self.closed = 0
 
     @asynccontextmanager
-    async def stream_generate(self, request: GenerateRequest) -> AsyncIterator[AsyncIterator[dict[str, Any]]]:
+    async def stream_generate(
+        self, request: GenerateRequest, *, on_wait: OnWait | None = None
+    ) -> AsyncIterator[AsyncIterator[dict[str, Any]]]:
         self.bodies.append(request.body_json)
         self.requests.append(json.loads(request.body_json))
         stream = self.streams.pop(0)

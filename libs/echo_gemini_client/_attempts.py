@@ -4,13 +4,11 @@ from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
 
 from echo_constants import EchoError
-from echo_core.ports import Clock
+from echo_core.ports import Clock, OnWait
 from echo_gemini_client import errors
 from echo_http import CircuitBreaker, RetryPolicy
 
 T = TypeVar("T")
-#: Awaited before a wait with its length in seconds and the error that caused it.
-OnWait = Callable[[float, EchoError], Awaitable[None]]
 
 #: The service answered that it cannot now, or nothing was sent at all.
 _SAFE_TO_REPEAT: Final = (

@@ -11,10 +11,10 @@ from typing import Any, Final
 
 import httpx
 
-from echo_core.ports import Clock, GenerateRequest
+from echo_core.ports import Clock, GenerateRequest, OnWait
 from echo_gemini_client import errors
 from echo_gemini_client._apis import USER_AGENT, Api, WireCall
-from echo_gemini_client._attempts import Attempts, OnWait
+from echo_gemini_client._attempts import Attempts
 from echo_gemini_client._failures import error_from_failure, error_from_transport
 from echo_gemini_client._stream import ChunkStream
 from echo_http import (
