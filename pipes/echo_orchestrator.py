@@ -53,6 +53,10 @@ class Pipe:
         SAFETY_THRESHOLD: Literal[
             "default", "OFF", "BLOCK_NONE", "BLOCK_ONLY_HIGH", "BLOCK_MEDIUM_AND_ABOVE", "BLOCK_LOW_AND_ABOVE"
         ] = Field(default="default", description="Gemini's safety threshold for all categories.")
+        KEEP_API_HISTORY: bool = Field(
+            default=True,
+            description="Keep answers to API clients for 7 days, so that their next request restores them exactly.",
+        )
 
     class UserValves(BaseModel):
         MODEL_SELECTION: Literal["default", "LITE", "FLASH", "PRO"] = Field(

@@ -37,5 +37,5 @@ async def adopted(
             for message_id, shadow in (await store.get_message_shadows(missing)).items():
                 text = texts.get(message_id)
                 if text is not None and unedited(shadow, visible_text(text.content, text.output)):
-                    found[message_id] = replace(shadow, chat_id=call.chat_id, lock=None)
+                    found[message_id] = replace(shadow, lock=None)
     return found

@@ -80,6 +80,11 @@ class PipeCall:
         return self.chat_id.startswith(("temporary:", "local:"))
 
     @property
+    def is_api(self) -> bool:
+        """Whether the call belongs to no chat at all."""
+        return not self.chat_id
+
+    @property
     def is_saved(self) -> bool:
         """Whether the chat is in Open WebUI's database, so that its chain of messages can be read."""
         return bool(self.chat_id and self.user_message_id) and not self.chat_id.startswith(_UNSAVED_PREFIXES)

@@ -7,6 +7,7 @@ from echo_http import SystemClock
 from echo_paths import EchoPaths
 from echo_protocol import Backend, Catalogue
 from echo_runtime._owui_routes import echo_data_dir
+from echo_runtime.api_sessions import ApiHistory
 from echo_runtime.backends import Backends
 from echo_runtime.context import ContextBuilder
 from echo_runtime.history import HistoryBuilder
@@ -32,12 +33,12 @@ def build() -> Orchestrator:
     paths = EchoPaths(echo_data_dir())
     identity = IdentityStore(paths.identity_db, master_secret(os.environ))
     catalogue = Catalogue.load()
-    stores = ChatStores(SessionStores(paths, clock))
+    stores = ChatStores(SessionStores(paths, clock), clock)
     scopes = Scopes(catalogue, BACKEND)
     return Orchestrator(
         backends=Backends(KeyRing(identity, os.environ), clock, os.environ),
         stores=stores,
-        contexts=ContextBuilder(catalogue, HistoryBuilder(stores, scopes, clock), BACKEND),
+        contexts=ContextBuilder(catalogue, HistoryBuilder(stores, scopes, clock), ApiHistory(scopes), BACKEND),
         scopes=scopes,
         clock=clock,
         env_base_url=os.environ.get("GEMINI_BASE_URL", ""),

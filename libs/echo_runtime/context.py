@@ -16,6 +16,7 @@ from echo_protocol import (
     openai_messages_to_contents,
     text_part,
 )
+from echo_runtime.api_sessions import ApiHistory
 from echo_runtime.call import PipeCall
 from echo_runtime.chains import RequestChain, SavedChain
 from echo_runtime.history import HistoryBuilder, Rebuilt
@@ -51,12 +52,16 @@ class ContextBuilder:
     Args:
         catalogue: what the models can do.
         histories: rebuilds chats.
+        api_history: rebuilds what API callers send back.
         backend_name: whose model ids are used.
     """
 
-    def __init__(self, catalogue: Catalogue, histories: HistoryBuilder, backend_name: Backend) -> None:
+    def __init__(
+        self, catalogue: Catalogue, histories: HistoryBuilder, api_history: ApiHistory, backend_name: Backend
+    ) -> None:
         self._catalogue = catalogue
         self._histories = histories
+        self._api_history = api_history
         self.backend_name = backend_name
 
     def model(self, level: str) -> ModelInfo:
@@ -86,11 +91,15 @@ class ContextBuilder:
         system_text, contents = openai_messages_to_contents(call.body.get("messages") or [])
         if store is None:
             return system_text, Rebuilt(contents=tuple(content_json(c.role, c.parts) for c in contents))
+        if call.is_api:
+            return system_text, await self._api_history.rebuild(call.body.get("messages") or [], store, model)
         chain = await RequestChain.read(call) if call.is_temporary else SavedChain(call)
         return system_text, await self._histories.rebuild(call, store, chain, model)
 
     async def _system(self, call: PipeCall, system_text: str, store: ShadowStore | None) -> bytes:
         """PIS and Open WebUI's system prompt, sealed for the chat and the called model at the first turn."""
+        if call.is_api:  # the caller's own system message counts, each time anew
+            store = None
         key = f"system_instruction:{call.called_model}"
         sealed = await store.get_setting(key) if store is not None else None
         if sealed is not None:

@@ -27,6 +27,7 @@ class Rebuilt:
         parent_hash: cumulative hash of the current user message; the answer's parent.
         recovered: how many messages had to be rebuilt from the page's text.
         former: the continued answer's shadow, which stands again if nothing is added.
+        client_parent: for API callers, the client hash of the question; "" in Open WebUI's chats.
     """
 
     contents: tuple[bytes, ...]
@@ -35,6 +36,7 @@ class Rebuilt:
     parent_hash: str = ROOT_PARENT
     recovered: int = 0
     former: Shadow | None = None
+    client_parent: str = ""
 
 
 class HistoryBuilder:
@@ -74,6 +76,7 @@ class HistoryBuilder:
             shadow = await settler.settle(head, shadows.get(message_id), texts.get(message_id), parent_hash)
             settled.append(shadow)
             parent_hash = shadow.cumulative_hash
+        await settler.write()
         return self._assemble(call, settled, settler, model)
 
     def _assemble(self, call: PipeCall, settled: list[Shadow], settler: Settler, model: ModelInfo) -> Rebuilt:

@@ -108,7 +108,10 @@ class Orchestrator:
     async def events(self, call: PipeCall) -> AsyncGenerator[TurnEvent, None]:
         """The events of one turn, exactly one terminal event last unless the caller goes away."""
         try:
-            async with self._stores.open(call) as store, aclosing(self._turn(call, store)) as events:
+            async with (
+                self._stores.open(call, keep_api=self._settings(call).keep_api_history) as store,
+                aclosing(self._turn(call, store)) as events,
+            ):
                 async for event in events:
                     yield event
         except Exception as error:  # the rim of the pipe: everything becomes a message with a reference

@@ -1,21 +1,25 @@
 """Seals an answer: complete, stopped or failed, what was received is kept."""
 
 import asyncio
+import secrets
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Final
 
 from echo_core.engine import TurnRecord
 from echo_core.ports import ShadowStore, TurnJournal
 from echo_core.records import Seal, Shadow, ShadowState
 from echo_core.sealing import answer_contents, seal_shadow, signature_rows
-from echo_protocol import join_contents
+from echo_protocol import client_hash, join_contents
 from echo_runtime.call import PipeCall
 from echo_runtime.context import Prepared
 from echo_runtime.journal import StoreJournal
 from echo_runtime.running import running
 from echo_runtime.scopes import Scopes
 from echo_utils import dumps
+
+#: Stands for a chat id in the records of API callers without a chat.
+API_CHAT_ID: Final = "_api"
 
 
 class NoJournal:
@@ -50,14 +54,15 @@ class AnswerSealer:
         self._backend_name = backend_name
         self._scopes = scopes
         self._sealed = False
-        self.journal: TurnJournal = NoJournal() if store is None else StoreJournal(store, call.message_id)
+        self._message_id = call.message_id or f"api-{secrets.token_hex(8)}"
+        self.journal: TurnJournal = NoJournal() if store is None else StoreJournal(store, self._message_id)
         self.record = TurnRecord(prepared.history.lead, prepared.history.before)
 
     @asynccontextmanager
     async def sealing(self) -> AsyncIterator[None]:
         """Open the answer's records; what is not sealed inside is sealed at the end as stopped or failed."""
         state: ShadowState = "failed"
-        with running(self._call.message_id):
+        with running(self._message_id):
             await self._open()
             try:
                 yield
@@ -100,9 +105,10 @@ class AnswerSealer:
         )
 
     def _shadow(self, contents_json: bytes, state: ShadowState, visible_text: str) -> Shadow:
+        client_parent = self._prepared.history.client_parent
         return Shadow(
-            message_id=self._call.message_id,
-            chat_id=self._call.chat_id,
+            message_id=self._message_id,
+            chat_id=self._call.chat_id or API_CHAT_ID,
             role="model",
             contents_json=contents_json,
             parent_hash=self._prepared.history.parent_hash,
@@ -110,4 +116,5 @@ class AnswerSealer:
             state=state,
             backend=self._backend_name,
             model_id=self._prepared.model.id,
+            client_hash=client_hash("model", visible_text, client_parent) if client_parent else "",
         )

@@ -21,6 +21,7 @@ class Settings:
         max_tool_rounds: tool rounds before a last answer is asked for.
         tool_timeout_s: after this many seconds a tool call counts as failed.
         safety_threshold: Gemini's HarmBlockThreshold, "" leaves Google's default.
+        keep_api_history: whether answers to API callers are kept for their next request.
     """
 
     model_level: str
@@ -30,6 +31,7 @@ class Settings:
     max_tool_rounds: int
     tool_timeout_s: float
     safety_threshold: str
+    keep_api_history: bool
 
 
 def settings_of(call: PipeCall, env_base_url: str) -> Settings:
@@ -48,6 +50,7 @@ def settings_of(call: PipeCall, env_base_url: str) -> Settings:
         max_tool_rounds=admin.MAX_TOOL_ROUNDS,
         tool_timeout_s=float(admin.TOOL_TIMEOUT_S),
         safety_threshold=admin.SAFETY_THRESHOLD if admin.SAFETY_THRESHOLD != "default" else "",
+        keep_api_history=admin.KEEP_API_HISTORY,
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from echo_core.ports import Clock, ShadowStore
-from echo_core.records import Seal, Shadow
+from echo_core.records import Seal, Shadow, VersionLock
 from echo_core.replay import rebuild
 from echo_core.sealing import answer_contents, relink, seal_shadow, signature_rows
 from echo_core.suture import RowHead, lock_for, unedited
@@ -36,9 +36,12 @@ class Settler:
         self._clock = clock
         self._call = call
         self.recovered = 0
+        self._seals: list[Seal] = []
+        self._relinked: list[Shadow] = []
+        self._locks: dict[str, VersionLock] = {}
 
     async def settle(self, head: RowHead, shadow: Shadow | None, text: RowText | None, parent_hash: str) -> Shadow:
-        """The shadow that stands for one row: unedited, locked, linked to its parent, stored.
+        """The shadow that stands for one row: unedited, locked, linked to its parent; `write` stores it.
 
         Args:
             head: the row.
@@ -47,6 +50,8 @@ class Settler:
             parent_hash: cumulative hash of the message above.
         """
         found = shadow
+        if found is not None and found.chat_id != self._call.chat_id:
+            found = replace(found, chat_id=self._call.chat_id)
         if found is not None and found.state == "streaming" and head.message_id not in RUNNING:
             found = await self._rebuilt_from_log(found)
         if text is not None:
@@ -55,8 +60,17 @@ class Settler:
             raise LookupError(f"row {head.message_id} was trusted without a shadow")
         if found.parent_hash != parent_hash or not found.cumulative_hash:
             found = relink(found, parent_hash) if found.invariant_hash else seal_shadow(found, parent_hash)
-        await self._keep(found, shadow)
+        self._note(found, shadow)
         return found
+
+    async def write(self) -> None:
+        """Bring the records in step with what was settled: one transaction each for seals, parents and locks."""
+        if self._seals:
+            await self._store.seal_many(self._seals)
+        if self._relinked:
+            await self._store.relink_many(self._relinked)
+        if self._locks:
+            await self._store.lock_many(self._locks)
 
     async def _compared(self, head: RowHead, shadow: Shadow | None, text: RowText) -> Shadow:
         displayed = visible_text(text.content, text.output)
@@ -65,13 +79,14 @@ class Settler:
         lock = lock_for(head, displayed, self._clock.now_s())
         return shadow if shadow.lock == lock else replace(shadow, lock=lock)
 
-    async def _keep(self, now: Shadow, before: Shadow | None) -> None:
-        if now == before:
+    def _note(self, now: Shadow, before: Shadow | None) -> None:
+        if before is None or _content(now) != _content(before):
+            self._seals.append(Seal(shadow=now, signatures=signature_rows(now, self._scopes.name_of(now))))
             return
-        if before is not None and now.lock is not None and replace(before, lock=now.lock) == now:
-            await self._store.lock(now.message_id, now.lock)
-            return
-        await self._store.seal(Seal(shadow=now, signatures=signature_rows(now, self._scopes.name_of(now))))
+        if now.cumulative_hash != before.cumulative_hash:
+            self._relinked.append(now)
+        if now.lock is not None and now.lock != before.lock:
+            self._locks[now.message_id] = now.lock
 
     async def _rebuilt_from_log(self, shadow: Shadow) -> Shadow:
         """An answer that a crash cut off, as far as its log reaches."""
@@ -134,3 +149,7 @@ class Settler:
 def _user_entry(content: Any) -> list[bytes]:
     parts = user_parts(content)
     return [content_json("user", parts)] if parts else []
+
+
+def _content(shadow: Shadow) -> tuple[str, str, bytes]:
+    return shadow.chat_id, shadow.state, shadow.contents_json

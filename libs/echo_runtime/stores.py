@@ -2,11 +2,16 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Final
 
-from echo_core.ports import ShadowStore
+from echo_core.ports import Clock, ShadowStore
 from echo_runtime import _owui
 from echo_runtime.call import PipeCall
-from echo_state_manager import SessionStores
+from echo_state_manager import SessionStore, SessionStores
+
+#: How long the answers to API callers without a chat are kept. Source: DESIGN.md section 5.
+_DAY_S: Final = 24 * 3600
+API_KEPT_S: Final = 7 * _DAY_S
 
 
 class ChatStores:
@@ -14,20 +19,40 @@ class ChatStores:
 
     Args:
         sessions: the session.db files.
+        clock: for the age of API callers' records.
     """
 
-    def __init__(self, sessions: SessionStores) -> None:
+    def __init__(self, sessions: SessionStores, clock: Clock) -> None:
         self._sessions = sessions
+        self._clock = clock
+        self._tidied: dict[str, int] = {}
 
     @asynccontextmanager
-    async def open(self, call: PipeCall) -> AsyncIterator[ShadowStore | None]:
-        """The chat's records, kept under the chat's owner; None for callers without a chat of their own."""
+    async def open(self, call: PipeCall, *, keep_api: bool) -> AsyncIterator[ShadowStore | None]:
+        """The records that a call works on: the chat's, kept under its owner, or the API caller's; None for channels.
+
+        Args:
+            call: names chat and user.
+            keep_api: whether answers to API callers without a chat are kept for their next request.
+        """
+        if call.is_api and keep_api:
+            async with self._sessions.open_api(call.user_id) as store:
+                await self._forget_old(call.user_id, store)
+                yield store
+            return
         if not call.is_saved and not call.is_temporary:
             yield None
             return
         owner = await _owui.chat_owner(call.chat_id) if call.is_saved else None
         async with self._sessions.open(owner or call.user_id, call.chat_id) as store:
             yield store
+
+    async def _forget_old(self, user_id: str, store: SessionStore) -> None:
+        """Once a day and user; the age of what is kept has no finer meaning."""
+        today = int(self._clock.now_s() // _DAY_S)
+        if self._tidied.get(user_id) != today:
+            self._tidied[user_id] = today
+            await store.forget_before(self._clock.now_s() - API_KEPT_S)
 
     @asynccontextmanager
     async def open_existing(self, call: PipeCall, chat_id: str) -> AsyncIterator[ShadowStore | None]:

@@ -106,3 +106,18 @@ APPEND_LOG: Final = """
 SELECT_LOG: Final = "SELECT data FROM turn_log WHERE message_id = ? ORDER BY seq"
 
 DELETE_LOG: Final = "DELETE FROM turn_log WHERE message_id = ?"
+
+
+#: Messages sealed before a time, and what they were before.
+FORGET_BEFORE: Final = (
+    "DELETE FROM message_shadows WHERE created_at < ?",
+    "DELETE FROM rich_payloads WHERE created_at < ?",
+)
+
+#: What no remaining message names.
+FORGET_ORPHANS: Final = (
+    "DELETE FROM cognitive_signatures WHERE message_id NOT IN (SELECT message_id FROM message_shadows)",
+    "DELETE FROM suture_index WHERE message_id NOT IN (SELECT message_id FROM message_shadows)",
+    "DELETE FROM tool_journal WHERE cumulative_hash NOT IN (SELECT cumulative_hash FROM suture_index)",
+    "DELETE FROM turn_log WHERE message_id NOT IN (SELECT message_id FROM message_shadows)",
+)

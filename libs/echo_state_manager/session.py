@@ -13,7 +13,14 @@ from echo_state_manager._cache import ShadowCache
 from echo_state_manager._database import Transaction
 from echo_state_manager._load import from_sql, json_ids, shadow_of
 from echo_state_manager._session_file import SessionFile
-from echo_state_manager._sql import SELECT_BY_CLIENT_HASH, SELECT_CHANGED, SELECT_LOG, SELECT_SHADOWS
+from echo_state_manager._sql import (
+    FORGET_BEFORE,
+    FORGET_ORPHANS,
+    SELECT_BY_CLIENT_HASH,
+    SELECT_CHANGED,
+    SELECT_LOG,
+    SELECT_SHADOWS,
+)
 
 #: From this many bytes or rows on, building statements and records leaves the event loop. Source: our choice, about
 #: 2 ms on the development machines.
@@ -83,6 +90,15 @@ class SessionStore:
         """Hang stored messages under other parents: only `parent_hash` and `cumulative_hash` are written."""
         batches = in_batches(shadows, lambda shadow: shadow.message_id, _save.relink_shadow, self.file.now_s)
         await self.file.execute(*batches)
+
+    async def forget_before(self, epoch_s: float) -> None:
+        """Remove every message that was sealed before a time, with all that belongs to it and to no other."""
+        batch = Batch(self.file.now_s)
+        for statement in FORGET_BEFORE:
+            batch.add(statement, (int(epoch_s),))
+        for statement in FORGET_ORPHANS:
+            batch.add(statement, ())
+        await self.file.execute(batch)
 
     async def lock(self, message_id: str, lock: VersionLock) -> None:
         """Record what Open WebUI's row looks like now; nothing happens for a message without a shadow."""
