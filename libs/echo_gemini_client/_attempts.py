@@ -1,9 +1,10 @@
 """Trying again: which failures, how long to wait, and what the circuit breaker learns."""
 
+import math
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
 
-from echo_constants import EchoError
+from echo_constants import Bilingual, EchoError
 from echo_core.ports import Clock, OnWait
 from echo_gemini_client import errors
 from echo_http import CircuitBreaker, RetryPolicy
@@ -24,14 +25,24 @@ _NO_VERDICT: Final = (errors.QuotaPerMinute, errors.QuotaPerDay, errors.SpendLim
 
 
 class CircuitOpen(errors.ModelOverloaded):
-    """The model failed several times in a row and is left alone for a moment."""
+    """The model failed several times in a row, for whomever, and is left alone for a moment."""
+
+    code = "gemini_circuit_open"
+    message = Bilingual(
+        en="Gemini failed several times in a row, so ECHO leaves it alone for a moment.",
+        fr="Gemini a échoué plusieurs fois de suite ; ECHO le laisse tranquille un moment.",
+    )
+    remedy = Bilingual(
+        en="Try again in {seconds} s, or choose another model.",
+        fr="Réessayez dans {seconds} s, ou choisissez un autre modèle.",
+    )
 
 
 class Attempts:
     """Runs one call until it succeeds, fails for good, or patience ends.
 
     Args:
-        key: the circuit, (backend, model).
+        key: the circuit, (backend, host, model).
         idempotent: repeat even when it is not known whether the request ran.
     """
 
@@ -42,7 +53,7 @@ class Attempts:
         clock: Clock,
         random: Callable[[], float],
         *,
-        key: tuple[str, str],
+        key: tuple[str, str, str],
         idempotent: bool,
         on_wait: OnWait | None,
     ) -> None:
@@ -55,6 +66,7 @@ class Attempts:
         self._on_wait = on_wait
         self._made = 0
         self._waited_s = 0.0
+        self._cause: EchoError | None = None
 
     async def run(self, operation: Callable[[], Awaitable[T]]) -> T:
         """Run `operation`, again and again if need be.
@@ -71,6 +83,8 @@ class Attempts:
                 self._tell_breaker(error)
                 wait_s = self._wait_s(error)
                 if wait_s is None:
+                    if isinstance(error, CircuitOpen) and self._cause is not None:
+                        raise self._cause from self._cause.__cause__  # it says more than the circuit that it opened
                     raise
                 await self._wait(wait_s, error)
             except BaseException:
@@ -83,11 +97,12 @@ class Attempts:
     def _ask_breaker(self) -> None:
         blocked_s = self._breaker.blocked_s(self._key, self._clock.monotonic_s())
         if blocked_s > 0:
-            raise CircuitOpen(f"circuit open for {self._key[1]}", retry_after_s=blocked_s)
+            raise CircuitOpen(" ".join(self._key), retry_after_s=blocked_s, seconds=math.ceil(blocked_s))
 
     def _tell_breaker(self, error: EchoError) -> None:
         if isinstance(error, CircuitOpen):
             return
+        self._cause = error
         if isinstance(error, errors.ServerFailed) and self._made > 1:
             return  # one request that always crashes must not close the model for everybody
         if isinstance(error, _SERVICE_FAILURES):
