@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from echo_events.render_responses import failure_wire, finish_chunk
+from echo_events.render_responses import api_failure, finish_chunk
 from echo_events.types import (
     PARAGRAPH,
     MediaShown,
@@ -59,7 +59,7 @@ class ChatChunkRenderer:
             case TurnFinished(reason):
                 return [{**self._head, **finish_chunk(reason)}]
             case TurnFailed():
-                return [failure_wire(event)]
+                return [api_failure(event)]
             case _:
                 return []
 
@@ -109,5 +109,5 @@ class CompletionBuilder:
         if self._usage:
             completion["usage"] = self._usage
         if self._failure is not None:
-            completion |= failure_wire(self._failure)
+            completion |= api_failure(self._failure)
         return completion

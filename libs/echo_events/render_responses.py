@@ -61,7 +61,7 @@ class ResponsesRenderer:
             case UsageCounted(usage):
                 return [{"choices": [], "usage": dict(usage)}]
             case TurnFailed():
-                return [*self._close(), failure_wire(event)]
+                return [*self._close(), page_failure(event)]
             case TurnFinished(reason):
                 return [*self._close(), finish_chunk(reason)]
             case _:
@@ -141,8 +141,13 @@ def finish_chunk(reason: str) -> Wire:
     return {"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]}
 
 
-def failure_wire(event: TurnFailed) -> Wire:
-    """A failure in OpenAI's form; Open WebUI's page shows its message."""
+def page_failure(event: TurnFailed) -> Wire:
+    """A failure as Open WebUI stores it with the message and shows it: a text, like its own errors."""
+    return {"error": failure_text(event)}
+
+
+def api_failure(event: TurnFailed) -> Wire:
+    """A failure in OpenAI's form."""
     return {"error": {"message": failure_text(event), "code": event.code, "type": "echo_error"}}
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from starlette.responses import StreamingResponse
 
 from echo_constants import EchoError, Locale
-from echo_events import TurnFailed, failure_wire
+from echo_events import TurnFailed, api_failure, page_failure
 from echo_runtime.call import PipeCall
 from echo_utils import dumps
 
@@ -39,12 +39,13 @@ def refusal(call: PipeCall, failure: TurnFailed) -> Any:
     """What the pipe returns when there is nothing but a failure.
 
     Open WebUI hands an HTTP status on only from a StreamingResponse, and only to callers without a chat; its page reads
-    the message from the dict. Source: open_webui/{functions,main}.py, 0.12.4.
+    the text from a dict. Source: open_webui/{functions,main}.py, 0.12.4.
     """
-    wire = failure_wire(failure)
-    if call.streams or call.speaks_responses:
-        return wire
-    body = iter([dumps(wire)])
+    if call.speaks_responses:
+        return page_failure(failure)
+    if call.streams:
+        return api_failure(failure)
+    body = iter([dumps(api_failure(failure))])
     return StreamingResponse(body, status_code=failure.api_status, media_type="application/json")
 
 
