@@ -18,7 +18,7 @@ ECHO_MODEL_ID: Final = "echo_orchestrator"
 _ICON: Final = Path(__file__).parent / "assets" / "echo.png"
 
 #: What ECHO cannot work without: Open WebUI must not rewrite the messages, run its own tools, or scan our text for
-#: think tags. Source: DESIGN.md section 3.
+#: think tags. Source: docs/design.md section 3.
 REQUIRED_CAPABILITIES: Final[dict[str, bool]] = {"builtin_tools": False, "file_context": False, "usage": True}
 REQUIRED_PARAMS: Final[dict[str, Any]] = {"function_calling": "native", "reasoning_tags": False}
 

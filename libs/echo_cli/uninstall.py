@@ -47,7 +47,7 @@ class NotEchoDataError(ConfigError):
     )
 
 
-#: What ECHO writes at the top of its data folder. Source: DESIGN.md section 4.
+#: What ECHO writes at the top of its data folder. Source: docs/design.md section 4.
 _ECHO_ENTRIES = ("identity.db", "users", "chats", "qdrant")
 
 

@@ -17,7 +17,7 @@ from typing import Final, Self
 
 from echo_constants import Bilingual, ConfigError, StateError
 
-#: Environment variable that moves the data folder. Source: DESIGN.md section 4.
+#: Environment variable that moves the data folder. Source: docs/design.md section 4.
 DATA_DIR_VARIABLE: Final = "ECHO_DATA_DIR"
 
 #: Longest id accepted. Open WebUI's ids are UUIDs, the longest with its prefix is `channel:` + 36 characters; file

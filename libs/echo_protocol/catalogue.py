@@ -13,7 +13,7 @@ from echo_constants import Bilingual
 from echo_protocol.errors import UnknownModelName
 from echo_protocol.models import Backend, Capabilities, ModelInfo, Thinking
 
-#: The abstract names. Source: DESIGN.md section 1.
+#: The abstract names. Source: docs/design.md section 1.
 MODEL_NAMES: Final = (
     "MODEL_LITE",
     "MODEL_FLASH",

@@ -116,7 +116,7 @@ def request_json(
 
     What stays the same over a chat stands first (cachedContent, systemInstruction, tools), then `contents`, and what
     may differ from hop to hop stands after them, so that two requests share the longest possible prefix of bytes.
-    Source: DESIGN.md section 5 Prefix; Gemini API docs, Context caching.
+    Source: docs/design.md section 5 Prefix; Gemini API docs, Context caching.
 
     Args:
         contents: fragments as for `join_contents`, replayed verbatim.

@@ -10,7 +10,7 @@ class PartJoiner:
     """Joins a stream of parts in one pass; each part costs the same however long the stream is.
 
     Boundaries are a signed part, the change between thought and answer, any other kind, and the end of the hop.
-    A signed part is never joined. Source: DESIGN.md section 4; Gemini API docs, Thought signatures.
+    A signed part is never joined. Source: docs/design.md section 4; Gemini API docs, Thought signatures.
     """
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ def replayable(parts: Iterable[Part]) -> tuple[Part, ...]:
     Thought text is never sent back. A *signed* thought part has not been seen in any recording (0 of 51 thought
     parts); should one come, its signature still goes back on its own part, with the text emptied, because a signature
     may not move. A signed thought that is not text (an image draft) is kept whole for the same reason.
-    Source: DESIGN.md section 5 Anchor; Gemini API docs, Thought signatures.
+    Source: docs/design.md section 5 Anchor; Gemini API docs, Thought signatures.
     """
     kept: list[Part] = []
     for part in parts:

@@ -47,7 +47,7 @@ _SHADOW_COLUMNS: Final = """
     blob_refs TEXT NOT NULL DEFAULT '',
     created_at INTEGER NOT NULL"""
 
-#: The tables of DESIGN.md section 4. `updated_at` of a shadow is the Version Lock's, NULL before the first lock.
+#: The tables of docs/design.md section 4. `updated_at` of a shadow is the Version Lock's, NULL before the first lock.
 _M001: Final = Migration(
     "m001_initial",
     (

@@ -30,7 +30,7 @@ class Silent:
 
 
 class Sim:
-    """The simulator's control endpoints (DESIGN.md section 10)."""
+    """The simulator's control endpoints (docs/design.md section 10)."""
 
     def __init__(self, url: str) -> None:
         self.url = url
