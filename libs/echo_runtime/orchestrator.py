@@ -122,7 +122,11 @@ class Orchestrator:
         backend = self._backends.for_call(call, settings)
         if self._backends.is_simulator(settings):
             yield NoticeShown(SIMULATOR_NOTICE.render(call.locale))
+        for fault in store.take_notices() if store is not None else ():
+            yield NoticeShown(fault.user_message(call.locale), "warning")
         prepared = await self.prepare_context(call, store)
+        for text in prepared.notices:
+            yield NoticeShown(text, "warning")
         sealer = AnswerSealer(call, store, prepared, backend.name, self._scopes)
         engine = TurnEngine(
             backend=backend,
