@@ -2,16 +2,32 @@
 
 from typing import Final
 
-#: Columns in the order that `_load.shadow_of` reads; `blob_refs` is the last one (index 16).
+#: Columns in the order that `_load.shadow_of` reads; `blob_refs` is the last one (index 16). The casts are for files
+#: that somebody edited by hand, where SQLite would give text instead of bytes.
 SELECT_SHADOWS: Final = """
-    SELECT message_id, chat_id, role, full_parts_json, overlay_json, invariant_hash, parent_hash, cumulative_hash,
-        visible_text, state, updated_at, fingerprint, lock_provisional, backend, model_id, client_hash, blob_refs
+    SELECT message_id, chat_id, role, CAST(full_parts_json AS BLOB), CAST(overlay_json AS BLOB), invariant_hash,
+        parent_hash, cumulative_hash, visible_text, state, updated_at, fingerprint, lock_provisional, backend,
+        model_id, client_hash, blob_refs
     FROM message_shadows WHERE message_id IN (SELECT value FROM json_each(?))"""
 
 SELECT_FORMER: Final = """
-    SELECT message_id, chat_id, role, rich_parts_json, overlay_json, invariant_hash, parent_hash, cumulative_hash,
-        visible_text, state, updated_at, fingerprint, lock_provisional, backend, model_id, client_hash, blob_refs
+    SELECT message_id, chat_id, role, CAST(rich_parts_json AS BLOB), CAST(overlay_json AS BLOB), invariant_hash,
+        parent_hash, cumulative_hash, visible_text, state, updated_at, fingerprint, lock_provisional, backend,
+        model_id, client_hash, blob_refs
     FROM rich_payloads WHERE message_id = ? ORDER BY rowid"""
+
+#: For going through a whole table: two more columns, the last one is where the next page begins.
+PAGE_OF_SHADOWS: Final = """
+    SELECT message_id, chat_id, role, CAST(full_parts_json AS BLOB), CAST(overlay_json AS BLOB), invariant_hash,
+        parent_hash, cumulative_hash, visible_text, state, updated_at, fingerprint, lock_provisional, backend,
+        model_id, client_hash, blob_refs, sealed_hash, rowid
+    FROM message_shadows WHERE rowid > ? ORDER BY rowid LIMIT ?"""
+
+PAGE_OF_FORMER: Final = """
+    SELECT message_id, chat_id, role, CAST(rich_parts_json AS BLOB), CAST(overlay_json AS BLOB), invariant_hash,
+        parent_hash, cumulative_hash, visible_text, state, updated_at, fingerprint, lock_provisional, backend,
+        model_id, client_hash, blob_refs, sealed_hash, rowid
+    FROM rich_payloads WHERE rowid > ? ORDER BY rowid LIMIT ?"""
 
 SELECT_CHANGED: Final = "SELECT message_id, revision FROM message_shadows WHERE revision > ?"
 
@@ -121,3 +137,19 @@ FORGET_ORPHANS: Final = (
     "DELETE FROM tool_journal WHERE cumulative_hash NOT IN (SELECT cumulative_hash FROM suture_index)",
     "DELETE FROM turn_log WHERE message_id NOT IN (SELECT message_id FROM message_shadows)",
 )
+
+MOVE_TOOL_IO: Final = """
+    INSERT OR IGNORE INTO tool_journal (cumulative_hash, io_json, blob_refs, updated_at)
+    SELECT ?, io_json, blob_refs, updated_at FROM tool_journal WHERE cumulative_hash = ?"""
+
+SET_INVARIANT: Final = "UPDATE message_shadows SET invariant_hash = ? WHERE message_id = ?"
+
+DELETE_STRAY_SIGNATURES: Final = """
+    DELETE FROM cognitive_signatures WHERE cumulative_hash NOT IN (SELECT cumulative_hash FROM suture_index)"""
+
+DELETE_ORPHAN_BLOBS: Final = """
+    DELETE FROM blobs WHERE sha256 NOT IN (
+        SELECT json_extract(value, '$[2]') FROM message_shadows, json_each(blob_refs) WHERE blob_refs <> ''
+        UNION SELECT json_extract(value, '$[2]') FROM rich_payloads, json_each(blob_refs) WHERE blob_refs <> ''
+        UNION SELECT json_extract(value, '$[2]') FROM tool_journal, json_each(blob_refs) WHERE blob_refs <> ''
+        UNION SELECT blob_sha256 FROM cognitive_signatures WHERE blob_sha256 IS NOT NULL)"""

@@ -148,6 +148,10 @@ class SessionStore:
         _save.save_session_setting(batch, {key: value})
         await self.file.execute(batch)
 
+    def forget_cached(self) -> None:
+        """Read everything anew; for whoever removed shadows behind the cache's back."""
+        self._cache.clear()
+
     async def _read_shadows(self, message_ids: Sequence[str]) -> dict[str, Shadow]:
         rows = await self.file.rows(SELECT_SHADOWS, (json_ids(message_ids),))
         plain = [row for row in rows if not row[16]]
