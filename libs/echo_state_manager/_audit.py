@@ -58,12 +58,14 @@ class Audited:
         shadow: as stored, without its bytes.
         derived: with the hashes that follow from its bytes; the same as `shadow` when it streams or cannot be read.
         fault: None when everything agrees.
+        rowid: where its row is in its table.
         signatures: SHA-256 of each signature by (content, part), as the bytes have them.
     """
 
     shadow: Shadow
     derived: Shadow
     fault: Fault | None
+    rowid: int
     signatures: Mapping[Place, str]
 
 
@@ -156,26 +158,26 @@ def _audit_page(rows: list[Any], blobs: Mapping[str, bytes]) -> list[Audited]:
 def _audit(row: Any, blobs: Mapping[str, bytes]) -> Audited:
     if any(sha256 not in blobs for sha256 in wanted([row[16]])):
         lost = shadow_of((*row[:3], b"", b"", *row[5:8], "", *row[9:16], ""), {})
-        return Audited(lost, lost, "lost", {})
+        return Audited(lost, lost, "lost", row[18], {})
     whole = shadow_of(row, blobs)
     # The bytes of a whole chat may not fit into memory; what was derived from them does.
     shadow = replace(whole, contents_json=b"", overlay_json=b"", visible_text="")
     if sealed_hash(contents_json=whole.contents_json, overlay_json=whole.overlay_json) != row[17]:
-        return Audited(shadow, shadow, "bytes", {})
+        return Audited(shadow, shadow, "bytes", row[18], {})
     try:
         sealed = seal_shadow(whole, whole.parent_hash or ROOT_PARENT)
         signed = {(r.content_index, r.part_index): _digest(r.thought_signature) for r in signature_rows(whole, "")}
     except (ValueError, RecursionError, ProtocolError):
-        return Audited(shadow, shadow, "unreadable", {})
+        return Audited(shadow, shadow, "unreadable", row[18], {})
     if not shadow.cumulative_hash:
-        return Audited(shadow, shadow, None, signed)
+        return Audited(shadow, shadow, None, row[18], signed)
     derived = replace(
         shadow,
         invariant_hash=sealed.invariant_hash,
         parent_hash=sealed.parent_hash,
         cumulative_hash=sealed.cumulative_hash,
     )
-    return Audited(shadow, derived, _hash_fault(shadow, derived), signed)
+    return Audited(shadow, derived, _hash_fault(shadow, derived), row[18], signed)
 
 
 def _hash_fault(shadow: Shadow, derived: Shadow) -> Fault | None:

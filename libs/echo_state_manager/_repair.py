@@ -114,8 +114,7 @@ async def _sound_former(tx: Transaction) -> tuple[list[Shadow], list[str]]:
     former = [audited async for audited in audited_former(tx)]
     for audited in former:
         if audited.fault is not None:
-            key = (audited.shadow.message_id, audited.shadow.invariant_hash)
-            await tx.rows("DELETE FROM rich_payloads WHERE message_id = ? AND invariant_hash = ?", key)
+            await tx.rows("DELETE FROM rich_payloads WHERE rowid = ?", (audited.rowid,))
     dropped = [audited.shadow.message_id for audited in former if audited.fault is not None]
     return [audited.shadow for audited in former if audited.fault is None], dropped
 
