@@ -22,6 +22,8 @@ class ShadowCache:
 
     def __init__(self, limit_bytes: int = CACHE_BYTES) -> None:
         self.revision = 0
+        #: Grows whenever something is dropped: what was read before may be older than that.
+        self.drops = 0
         self._limit_bytes = limit_bytes
         self._held_bytes = 0
         self._shadows: dict[str, Shadow] = {}
@@ -33,6 +35,7 @@ class ShadowCache:
             changed: message id and revision of every row above `self.revision`.
         """
         for message_id, revision in changed:
+            self.drops += 1
             self.revision = max(self.revision, revision)
             dropped = self._shadows.pop(message_id, None)
             if dropped is not None:
@@ -46,8 +49,16 @@ class ShadowCache:
             return found, []
         return found, [message_id for message_id in message_ids if message_id not in found]
 
-    def add(self, shadows: Iterable[Shadow]) -> None:
-        """Keep what was read, as far as it fits."""
+    def add(self, shadows: Iterable[Shadow], drops: int) -> None:
+        """Keep what was read, as far as it fits.
+
+        Args:
+            shadows: what was read.
+            drops: `self.drops` when the reading began; if it has grown since, a message may have been written after it
+                was read and dropped before it arrived here, so nothing is kept.
+        """
+        if drops != self.drops:
+            return
         for shadow in shadows:
             size_bytes = _size_bytes(shadow)
             if self._held_bytes + size_bytes <= self._limit_bytes and shadow.message_id not in self._shadows:
@@ -56,6 +67,7 @@ class ShadowCache:
 
     def clear(self) -> None:
         """Forget everything."""
+        self.drops += 1
         self.revision = self._held_bytes = 0
         self._shadows.clear()
 

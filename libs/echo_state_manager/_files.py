@@ -4,8 +4,8 @@ import fcntl
 import logging
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -15,7 +15,7 @@ import aiosqlite
 from anyio import to_thread
 
 from echo_core.ports import Clock
-from echo_state_manager._database import APPLICATION_ID, Database, open_database
+from echo_state_manager._database import APPLICATION_ID, Database, Transaction, open_database
 from echo_state_manager._errors import (
     ForeignFileError,
     FutureFileError,
@@ -69,6 +69,27 @@ async def open_usable(
             return database, opened, notices
         await database.close()
     raise StoreUnavailableError(f"{path} is replaced again and again")
+
+
+@asynccontextmanager
+async def snapshot(path: Path, now_s: int) -> AsyncIterator[Transaction]:
+    """One consistent state of an open file on a connection of its own, so that nobody waits for the reader.
+
+    Raises:
+        StoreError: as `_errors.store_error` says.
+    """
+    connection = aiosqlite.connect(_read_only(path), uri=True, isolation_level=None)
+    connection._thread.daemon = True
+    try:
+        async with connection:
+            await connection.execute_fetchall("BEGIN")
+            yield Transaction(connection, now_s)
+    except sqlite3.Error as error:
+        raise store_error(error) from error
+
+
+def _read_only(path: Path) -> str:
+    return f"file:{quote(str(path))}?mode=ro"
 
 
 def identity_of(path: Path) -> Identity:
@@ -130,7 +151,7 @@ async def _inspect(path: Path, migrations: Sequence[Migration]) -> None:
     if log_bytes == 0:
         return
     # The newest steps may still be in the log only; a read-only connection leaves both files as they are.
-    connection = aiosqlite.connect(f"file:{quote(str(path))}?mode=ro", uri=True)
+    connection = aiosqlite.connect(_read_only(path), uri=True)
     connection._thread.daemon = True
     try:
         async with connection:

@@ -70,10 +70,11 @@ _M001: Final = Migration(
         """CREATE TABLE tool_journal (
             cumulative_hash TEXT PRIMARY KEY, io_json BLOB NOT NULL, blob_refs TEXT NOT NULL DEFAULT '',
             updated_at INTEGER NOT NULL)""",
-        # What a message was before it was recovered or sealed anew; two messages may have had the same content.
+        # What a message was before it was recovered or sealed anew. Two messages may have had the same content, and one
+        # message the same content with other parts.
         f"""CREATE TABLE rich_payloads (
             message_id TEXT NOT NULL,{_SHADOW_COLUMNS.format(parts="rich_parts_json")},
-            PRIMARY KEY (invariant_hash, message_id))""",
+            PRIMARY KEY (invariant_hash, message_id, sealed_hash))""",
         "CREATE INDEX idx_rich_msg_id ON rich_payloads (message_id)",
         "CREATE TABLE blobs (sha256 TEXT PRIMARY KEY, data BLOB NOT NULL)",
         """CREATE TABLE turn_log (
