@@ -16,8 +16,8 @@ from echo_workers.gemini_sim.core.errors import GoogleRefusal
 from echo_workers.gemini_sim.core.settings import SimSettings
 from echo_workers.gemini_sim.routes import caches, control, files, internal, models, oauth
 from echo_workers.gemini_sim.routes.common import json_response
+from echo_workers.gemini_sim.routes.recorder import Recorder
 from echo_workers.gemini_sim.services.code_assist import CodeAssist
-from echo_workers.gemini_sim.services.recorder import Recorder
 from echo_workers.gemini_sim.services.state import SimState
 
 

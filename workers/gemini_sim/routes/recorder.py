@@ -7,27 +7,17 @@ from functools import partial
 from typing import Any, Final
 from urllib.parse import unquote
 
+from starlette.datastructures import Headers, QueryParams
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from echo_workers.gemini_sim.core.frames import JSON_HEADERS, STREAM_HEADERS
+from echo_workers.gemini_sim.routes.connection import reset_stream
 from echo_workers.gemini_sim.services.accounting import account_scripted
-from echo_workers.gemini_sim.services.connection import reset_stream
 from echo_workers.gemini_sim.services.journal import Entry
 from echo_workers.gemini_sim.services.scripts import Script
 from echo_workers.gemini_sim.services.state import SimState
 
 CONTROL_PREFIX: Final = "/__sim__/"
-#: Headers of a real stream. Source: Gemini API streams, recorded.
-STREAM_HEADERS: Final = {
-    "content-type": "text/event-stream",
-    "content-disposition": "attachment",
-    "vary": "Origin, X-Origin, Referer",
-    "x-content-type-options": "nosniff",
-}
-JSON_HEADERS: Final = {
-    "content-type": "application/json; charset=UTF-8",
-    "vary": "Origin, X-Origin, Referer",
-    "x-content-type-options": "nosniff",
-}
 _RPC: Final = re.compile(r"/(?:v1|v1beta|v1alpha)/(?:models|tunedModels)/([^:/]+):(\w+)")
 _INTERNAL: Final = re.compile(r"/v1internal:(\w+)")
 _BODY_MODEL: Final = re.compile(r'"model"\s*:\s*"(?:models/)?([^"]+)"')
@@ -104,7 +94,9 @@ class Recorder:
             serve = self._answer(scope, body, send, entry)
         else:
             counts = script.status == 200 and method in ("generateContent", "streamGenerateContent")
-            account = partial(account_scripted, self._state, entry, scope, body) if counts else None
+            account = (
+                partial(account_scripted, self._state, entry, scope["path"], _identity(scope), body) if counts else None
+            )
             serve = self._play(script, method, send, entry, account)
         await self._until_gone(serve, receive, entry)
 
@@ -174,6 +166,13 @@ class Recorder:
                 await reset_stream(send)
             case "hang":
                 await asyncio.Event().wait()
+
+
+def _identity(scope: Scope) -> str:
+    """The key or token of a request, "" without one."""
+    headers, query = Headers(scope=scope), QueryParams(scope["query_string"])
+    bearer = headers.get("authorization", "").removeprefix("Bearer ").strip()
+    return headers.get("x-goog-api-key") or query.get("key") or bearer
 
 
 async def _disconnected(receive: Receive) -> None:
