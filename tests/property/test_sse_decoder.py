@@ -2,6 +2,7 @@
 
 import json
 import re
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from echo_gemini_client._chunks import ChunkDecoder, UnreadableStream
-from echo_http import RawBody, SseDecoder
+from echo_http import Failure, RawBody, SseDecoder
 
 Event = bytes | RawBody
 
@@ -81,14 +82,15 @@ def test_events_are_those_of_the_standard(data: bytes, at: list[int]) -> None:
 
 @given(st.lists(st.binary(max_size=200)))
 def test_random_bytes_never_upset_the_decoders(pieces: list[bytes]) -> None:
-    decode(pieces)
+    events = decode(pieces)
+    assert sum(len(event.data if isinstance(event, RawBody) else event) for event in events) <= sum(map(len, pieces))
     decoder = ChunkDecoder(lambda chunk: chunk)
-    try:
+    items: list[object] = []
+    with suppress(UnreadableStream):
         for piece in pieces:
-            decoder.feed(piece)
-        decoder.finish()
-    except UnreadableStream:
-        pass
+            items += decoder.feed(piece)
+        items += decoder.finish()
+    assert all(isinstance(item, dict | Failure) for item in items)
 
 
 def recorded_streams(recordings: Path) -> list[tuple[str, bytes]]:

@@ -265,7 +265,7 @@ async def test_the_circuit_opens_for_one_model_and_waits_are_told(make_client: M
         with pytest.raises(ModelOverloaded):
             await collect(client)
         assert await collect(client, on_wait=waits) == [LAST]
-        assert waits == [(9.0, "gemini_model_overloaded")]
+        assert waits == [(9.0, "gemini_model_paused")]
         assert len(server.requests) == 3
 
 
