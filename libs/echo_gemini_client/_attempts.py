@@ -16,6 +16,7 @@ OnWait = Callable[[float, EchoError], Awaitable[None]]
 _SAFE_TO_REPEAT: Final = (
     errors.QuotaPerMinute,
     errors.ModelOverloaded,
+    errors.ModelPaused,
     errors.ServerFailed,
     errors.NetworkUnreachable,
 )
@@ -23,10 +24,6 @@ _SAFE_TO_REPEAT: Final = (
 _UNCERTAIN: Final = (errors.StreamBroken, errors.TimedOut)
 _SERVICE_FAILURES: Final = (errors.ModelOverloaded, errors.NetworkUnreachable, errors.ServerFailed, *_UNCERTAIN)
 _NO_VERDICT: Final = (errors.QuotaPerMinute, errors.QuotaPerDay, errors.SpendLimit, errors.KeyMissing)
-
-
-class CircuitOpen(errors.ModelOverloaded):
-    """The model failed several times in a row and is left alone for a moment."""
 
 
 class Attempts:
@@ -85,10 +82,10 @@ class Attempts:
     def _ask_breaker(self) -> None:
         blocked_s = self._breaker.blocked_s(self._key, self._clock.monotonic_s())
         if blocked_s > 0:
-            raise CircuitOpen(f"circuit open for {self._key[1]}", retry_after_s=blocked_s)
+            raise errors.ModelPaused(f"circuit open for {self._key[1]}", retry_after_s=blocked_s)
 
     def _tell_breaker(self, error: EchoError) -> None:
-        if isinstance(error, CircuitOpen):
+        if isinstance(error, errors.ModelPaused):
             return
         if isinstance(error, errors.ServerFailed) and self._made > 1:
             return  # one request that always crashes must not close the model for everybody
