@@ -127,8 +127,8 @@ class Live:
     def sign_in(self, email: str, password: str, *, name: str = "", language: str = "en-US") -> Client:
         """A client for an account that exists."""
         client = Client(self.api_url, name=name, language=language)
-        client.sign_in(email, password)
         self._clients.append(client)
+        client.sign_in(email, password)
         return client
 
     def new_user(self, name: str = "Ada", language: str = "en-US", role: str = "user") -> Client:
