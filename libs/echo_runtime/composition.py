@@ -30,7 +30,7 @@ def build() -> Orchestrator:
     """
     clock = SystemClock()
     paths = EchoPaths(echo_data_dir())
-    identity = IdentityStore(paths.identity_db, master_secret(os.environ))
+    identity = IdentityStore(paths.identity_db, master_secret(os.environ), clock)
     catalogue = Catalogue.load()
     stores = ChatStores(SessionStores(paths, clock))
     scopes = Scopes(catalogue, BACKEND)
