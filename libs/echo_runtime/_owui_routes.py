@@ -10,7 +10,6 @@ import anyio
 from fastapi import FastAPI, HTTPException
 from starlette.routing import BaseRoute
 
-from echo_http import SystemClock
 from echo_paths import EchoPaths
 from echo_runtime.key_probe import GeminiKeyProbe
 from echo_runtime.key_routes import build_routes
@@ -19,7 +18,6 @@ from echo_runtime.keys import GEMINI_KEY_VARIABLE, KeyRing
 from echo_runtime.lifecycle import PIPE_ID, Lifecycle
 from echo_runtime.purge import Purger
 from echo_runtime.settings import DEFAULT_BASE_URL
-from echo_state_manager.crypto import master_secret
 from echo_state_manager.identity import IdentityStore
 
 logger = logging.getLogger(__name__)
@@ -35,7 +33,7 @@ _CHECKPOINT_PAUSE_S: Final = 0.25
 
 
 def lifecycle_of(app: FastAPI) -> Lifecycle:
-    """The lifecycle of this process's Open WebUI, built at first use.
+    """The lifecycle of this process's Open WebUI, built at first use on its event loop.
 
     Raises:
         SecretKeyMissingError: no secret to encrypt with.
@@ -55,10 +53,11 @@ def echo_data_dir() -> Path:
 
 
 def _build(app: FastAPI) -> Lifecycle:
-    paths = EchoPaths(echo_data_dir())
-    identity = IdentityStore(paths.identity_db, master_secret(os.environ), SystemClock())
-    host = OwuiHost(app, identity)
-    return Lifecycle(host, identity, Purger(paths, identity, host))
+    from echo_runtime.composition import services  # which asks this module for the data folder
+
+    shared = services()
+    host = OwuiHost(app, shared.identity, shared.keys)
+    return Lifecycle(host, shared.identity, Purger(shared.paths, shared.identity, host, [shared.sessions]))
 
 
 class OwuiHost:
@@ -66,12 +65,14 @@ class OwuiHost:
 
     Args:
         app: Open WebUI's application.
-        identity: serves the key page.
+        identity: keeps what the key page stores.
+        keys: tells whose key answers for somebody without one.
     """
 
-    def __init__(self, app: FastAPI, identity: IdentityStore) -> None:
+    def __init__(self, app: FastAPI, identity: IdentityStore, keys: KeyRing) -> None:
         self._app = app
         self._identity = identity
+        self._keys = keys
         self._function_id = ""
 
     def routes_installed(self) -> bool:
@@ -83,8 +84,7 @@ class OwuiHost:
         from open_webui.utils.auth import get_admin_user, get_verified_user
 
         self._function_id = owner
-        ring = KeyRing(self._identity, os.environ)
-        service = KeyService(self._identity, ring, GeminiKeyProbe(self._base_url), self._follow)
+        service = KeyService(self._identity, self._keys, GeminiKeyProbe(self._base_url), self._follow)
         routes: list[BaseRoute] = build_routes(
             service, self._identity, user=get_verified_user, admin=get_admin_user, active=self._require_active
         )

@@ -63,6 +63,24 @@ class IdentityStore:
         """Create or migrate the file and check the secret; every other method does this first."""
         await self._ready()
 
+    async def check_secret(self) -> None:
+        """Only look whether the secret is the one that the file was encrypted under; nothing is written.
+
+        Raises:
+            SecretKeyMismatchError: it is another one. A file without a vault, and no file, belong to everybody.
+        """
+        if not await to_thread.run_sync(self._path.exists):
+            return
+        try:
+            async with aiosqlite.connect(self._path, timeout=BUSY_TIMEOUT_MS / 1000) as connection:
+                known = await connection.execute_fetchall("SELECT 1 FROM sqlite_master WHERE name = 'vault_meta'")
+                if list(known):
+                    rows = await connection.execute_fetchall("SELECT key, value FROM vault_meta")
+                    self._box_of({str(key): bytes(value) for key, value in rows})
+        except sqlite3.Error as error:
+            typed = store_error(error)
+            raise (_unusable(typed) if isinstance(typed, UnusableFileError) else typed) from error
+
     async def close(self) -> None:
         """Close the file; the next use opens it again."""
         async with self._opening:
@@ -160,7 +178,8 @@ class IdentityStore:
         )
 
         async def job(transaction: Transaction) -> None:
-            await transaction.many(sql, [(chat_id, owner_id, transaction.now_s) for chat_id in chat_ids])
+            for chat_id in chat_ids:
+                await transaction.rows(sql, (chat_id, owner_id, transaction.now_s))
 
         await database.write(job)
 
@@ -194,7 +213,7 @@ class IdentityStore:
     async def _open(self) -> tuple[Database, SecretBox]:
         await to_thread.run_sync(_make_private, self._path)
         # Before anything is written, so that a file of another secret stays as it is.
-        await self._check_existing()
+        await self.check_secret()
         try:
             database = await open_database(self._path, IDENTITY_MIGRATIONS, self._clock)
         except UnusableFileError as error:
@@ -205,17 +224,6 @@ class IdentityStore:
             await database.close()
             raise
 
-    async def _check_existing(self) -> None:
-        try:
-            async with aiosqlite.connect(self._path, timeout=BUSY_TIMEOUT_MS / 1000) as connection:
-                known = await connection.execute_fetchall("SELECT 1 FROM sqlite_master WHERE name = 'vault_meta'")
-                if list(known):
-                    rows = await connection.execute_fetchall("SELECT key, value FROM vault_meta")
-                    self._box_of({str(key): bytes(value) for key, value in rows})
-        except sqlite3.Error as error:
-            typed = store_error(error)
-            raise (_unusable(typed) if isinstance(typed, UnusableFileError) else typed) from error
-
     async def _vault(self, transaction: Transaction) -> SecretBox:
         """The box of this file; the first process that comes here makes its salt."""
         rows = await transaction.rows("SELECT key, value FROM vault_meta")
@@ -223,7 +231,8 @@ class IdentityStore:
             salt = os.urandom(SALT_BYTES)
             check = SecretBox(self._secret, salt).seal(INSTANCE_OWNER, _CHECK_NAME, _CHECK_TEXT)
             rows = [("salt", salt), ("check", check)]
-            await transaction.many("INSERT INTO vault_meta VALUES (?, ?)", rows)
+            for row in rows:
+                await transaction.rows("INSERT INTO vault_meta VALUES (?, ?)", row)
         return self._box_of(dict(rows))
 
     def _box_of(self, meta: Mapping[str, bytes]) -> SecretBox:
