@@ -4,6 +4,7 @@ import anyio
 import pytest
 
 from live.keys.owui import ROOT, OpenWebUI
+from sim_fixture import running_sim, sim  # noqa: F401 (fixtures)
 
 PIPE = '''"""
 title: stand-in for ECHO's pipe
@@ -20,6 +21,18 @@ class Pipe:
 
     async def pipe(self, body: dict) -> str:
         return self.valves.GEMINI_API_KEY
+'''
+
+#: A plugin of somebody else that shows all it is told about the user and the request.
+CURIOUS = '''"""
+title: curious plugin
+"""
+import json
+
+class Pipe:
+    async def pipe(self, body, __user__, __metadata__, __request__) -> str:
+        state = {name: repr(value) for name, value in __request__.state._state.items()}
+        return json.dumps([body, __user__, __metadata__, state], default=repr)
 '''
 
 LIFECYCLE = (ROOT / "events" / "echo_lifecycle.py").read_text(encoding="utf-8")

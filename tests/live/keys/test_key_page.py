@@ -7,28 +7,30 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from echo_workers.gemini_sim.core import faults
 from live.keys.conftest import LIFECYCLE, PIPE
-from live.keys.gemini_stand_in import EXHAUSTED_KEY, GOOD_KEY, gemini_stand_in
 from live.keys.owui import ADMIN, OpenWebUI
+from sim_fixture import RunningSim
 
 pytestmark = [pytest.mark.owui, pytest.mark.browser, pytest.mark.timeout(240)]
 
-WRONG_KEY = "wrong-key-for-the-tests-6Tr7"
+GOOD_KEY = "good-key-for-the-tests-8Kd2"
+#: The simulator refuses what begins so.
+WRONG_KEY = "bad-key-for-the-tests-6Tr7"
 PHONE = {"width": 360, "height": 740}
 OpenPage = Callable[..., Page]
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenWebUI]:
-    with gemini_stand_in() as base_url:
-        owui = OpenWebUI(tmp_path_factory.mktemp("owui"), env={"GEMINI_BASE_URL": base_url})
-        owui.start()
-        try:
-            owui.install("echo_orchestrator", PIPE)
-            owui.install("echo_lifecycle", LIFECYCLE)
-            yield owui
-        finally:
-            owui.stop()
+def server(tmp_path_factory: pytest.TempPathFactory, running_sim: RunningSim) -> Iterator[OpenWebUI]:
+    owui = OpenWebUI(tmp_path_factory.mktemp("owui"), env={"GEMINI_BASE_URL": running_sim.base_url})
+    owui.start()
+    try:
+        owui.install("echo_orchestrator", PIPE)
+        owui.install("echo_lifecycle", LIFECYCLE)
+        yield owui
+    finally:
+        owui.stop()
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +95,9 @@ def test_a_key_is_saved_tested_and_deleted_in_english(server: OpenWebUI, open_pa
     assert server.call("GET", "/echo/api/keys", token=token).json()["keys"] == []
 
 
-def test_a_wrong_key_is_told_in_french_with_what_to_do(server: OpenWebUI, open_page: OpenPage, tmp_path: Path) -> None:
+def test_a_wrong_key_is_told_in_french_with_what_to_do(
+    server: OpenWebUI, open_page: OpenPage, sim: RunningSim, tmp_path: Path
+) -> None:
     _, token = server.add_user("fanny")
     page = open_page(token, "fr-CA", theme="dark")
     expect(page.locator("html")).to_have_attribute("lang", "fr")
@@ -107,7 +111,8 @@ def test_a_wrong_key_is_told_in_french_with_what_to_do(server: OpenWebUI, open_p
     expect(page.get_by_role("alert").get_by_role("listitem")).to_have_count(3)
     expect(page.get_by_text("Aucune clé enregistrée.")).to_be_visible()
     shot(page, tmp_path, "fr-wrong-dark")
-    page.get_by_label("Clé API", exact=True).fill(EXHAUSTED_KEY)
+    page.get_by_label("Clé API", exact=True).fill("exhausted-key-for-the-tests-3Lm5")
+    sim.script(faults.quota_exhausted())
     page.get_by_role("button", name="Enregistrer").click()
     expect(page.get_by_role("alert")).to_contain_text("son quota est épuisé")
     expect(page.get_by_text(re.compile(r"Clé se terminant par …3Lm5, enregistrée depuis le \d"))).to_be_visible()

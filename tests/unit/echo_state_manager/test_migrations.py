@@ -13,7 +13,7 @@ from echo_state_manager._database import open_database
 from echo_state_manager._migrations import SESSION_MIGRATIONS, Migration, migrate
 from store_kit import CHAT, USER, ManualClock, chain
 
-#: Tables and columns that the specification names. Source: DESIGN.md section 4.
+#: Tables and columns that the specification names. Source: docs/design.md section 4.
 SPECIFIED = {
     "message_shadows": {
         "message_id",
