@@ -77,20 +77,12 @@ def build() -> Orchestrator:
     """
     shared = services()
     catalogue = Catalogue.load()
-<<<<<<< HEAD
-    stores = ChatStores(SessionStores(paths, clock), clock)
-=======
-    stores = ChatStores(shared.sessions)
->>>>>>> keys
+    stores = ChatStores(shared.sessions, shared.clock)
     scopes = Scopes(catalogue, BACKEND)
     return Orchestrator(
         backends=Backends(shared.keys, shared.clock, os.environ),
         stores=stores,
-<<<<<<< HEAD
-        contexts=ContextBuilder(catalogue, HistoryBuilder(stores, scopes, clock), ApiHistory(scopes), BACKEND),
-=======
-        contexts=ContextBuilder(catalogue, HistoryBuilder(stores, scopes, shared.clock), BACKEND),
->>>>>>> keys
+        contexts=ContextBuilder(catalogue, HistoryBuilder(stores, scopes, shared.clock), ApiHistory(scopes), BACKEND),
         scopes=scopes,
         clock=shared.clock,
         env_base_url=os.environ.get("GEMINI_BASE_URL", ""),
