@@ -12,7 +12,8 @@ from rich.text import Text
 
 from echo_cli._account import DEFAULT_URL, EmailOption, PasswordOption, TokenOption, UrlOption
 from echo_cli._app import command
-from echo_cli._checks import CHECKS, Check, Diagnosis, Finding, Need, Surroundings, finding_of
+from echo_cli._checks.base import Check, Diagnosis, Finding, Need, Surroundings, finding_of
+from echo_cli._checks.registry import CHECKS
 from echo_cli._data_dir import DataOption
 from echo_cli._exit_codes import ExitCode
 from echo_cli._locale import say, tr
