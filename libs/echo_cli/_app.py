@@ -16,6 +16,7 @@ from typing import Annotated, Final
 import typer
 
 from echo_cli._exit_codes import ExitCode
+from echo_cli._first_aid import explain
 from echo_cli._locale import say
 from echo_cli._output import Output
 from echo_constants import ECHO_VERSION, EchoError
@@ -23,7 +24,7 @@ from echo_constants import ECHO_VERSION, EchoError
 logger = logging.getLogger(__name__)
 
 #: Modules of this package that hold a command, in the order that --help shows.
-COMMANDS: Final = ("up", "sim", "install", "uninstall", "doctor", "backup")
+COMMANDS: Final = ("up", "sim", "install", "uninstall", "bundle", "doctor", "backup")
 
 
 @contextmanager
@@ -98,4 +99,8 @@ def build_app() -> typer.Typer:
 
 def main() -> None:
     """Entry point of the `echoctl` program."""
-    build_app()()
+    try:
+        app = build_app()
+    except (ImportError, SystemError, AttributeError) as error:  # what a package of a wrong version raises
+        sys.exit(explain(error))
+    app()
