@@ -5,7 +5,8 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-from echo_core.ports import GenerateRequest, ToolOutcome, ToolRequest
+from echo_constants import EchoError
+from echo_core.ports import GenerateRequest, OnWait, ToolOutcome, ToolRequest
 
 
 class FakeClock:
@@ -25,21 +26,31 @@ class FakeClock:
 
 
 class ScriptedBackend:
-    """Plays one list of chunks a request; an exception in a list is raised at its place."""
+    """Plays one list of chunks a request; an exception in a list is raised at its place.
+
+    Before the first stream it waits as told.
+    """
 
     name = "ai_studio"
 
-    def __init__(self, *streams: Sequence[dict[str, Any] | BaseException]) -> None:
+    def __init__(
+        self, *streams: Sequence[dict[str, Any] | BaseException], waits: Sequence[tuple[float, EchoError]] = ()
+    ) -> None:
+        self.waits = list(waits)
         self.streams = list(streams)
         self.requests: list[dict[str, Any]] = []
         self.bodies: list[bytes] = []
         self.closed = 0
 
     @asynccontextmanager
-    async def stream_generate(self, request: GenerateRequest) -> AsyncIterator[AsyncIterator[dict[str, Any]]]:
+    async def stream_generate(
+        self, request: GenerateRequest, *, on_wait: OnWait | None = None
+    ) -> AsyncIterator[AsyncIterator[dict[str, Any]]]:
         self.bodies.append(request.body_json)
         self.requests.append(json.loads(request.body_json))
         stream = self.streams.pop(0)
+        while self.waits and on_wait is not None:
+            await on_wait(*self.waits.pop(0))
 
         async def chunks() -> AsyncIterator[dict[str, Any]]:
             for item in stream:

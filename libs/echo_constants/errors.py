@@ -30,6 +30,8 @@ class EchoError(Exception):
     code: ClassVar[str] = "internal"
     audience: ClassVar[Audience] = "developer"
     retryable: ClassVar[bool] = False
+    #: What a caller of the API without a stream gets.
+    api_status: ClassVar[int] = 500
     message: ClassVar[Bilingual] = Bilingual(
         en="Something broke in ECHO.",
         fr="Quelque chose s'est cassé dans ECHO.",
@@ -70,10 +72,11 @@ class AuthError(EchoError):
 
     code = "auth"
     audience: ClassVar[Audience] = "user"
+    api_status: ClassVar[int] = 403  # 401 would read as "sign in to Open WebUI again"
     message = Bilingual(en="Gemini did not accept the sign-in.", fr="Gemini n'a pas accepté l'identification.")
     remedy = Bilingual(
-        en="Check the API key on ECHO's key page.",
-        fr="Vérifiez la clé API sur la page des clés d'ECHO.",
+        en="Check the API key on ECHO's key page, /echo/hud/keys.",
+        fr="Vérifiez la clé API sur la page des clés d'ECHO, /echo/hud/keys.",
     )
 
 
@@ -82,6 +85,7 @@ class LimitError(EchoError):
 
     code = "limit"
     audience: ClassVar[Audience] = "user"
+    api_status: ClassVar[int] = 429
     message = Bilingual(en="A limit is reached.", fr="Une limite est atteinte.")
     remedy = Bilingual(en="Wait a while, then try again.", fr="Attendez un peu, puis réessayez.")
 
@@ -92,6 +96,7 @@ class UpstreamError(EchoError):
     code = "upstream"
     audience: ClassVar[Audience] = "user"
     retryable = True
+    api_status: ClassVar[int] = 503
     message = Bilingual(en="Gemini is not answering right now.", fr="Gemini ne répond pas pour le moment.")
     remedy = Bilingual(en="Try again in a moment.", fr="Réessayez dans un instant.")
 

@@ -15,6 +15,7 @@ class PromptBlocked(EchoError):
 
     code = "prompt_blocked"
     audience = "user"
+    api_status = 400
     message = Bilingual(
         en="Gemini refused this message for safety reasons ({reason}).",
         fr="Gemini a refusé ce message pour des raisons de sécurité ({reason}).",
@@ -30,6 +31,7 @@ class AnswerBlocked(EchoError):
 
     code = "answer_blocked"
     audience = "user"
+    api_status = 400
     message = Bilingual(
         en="Gemini stopped its own answer ({reason}).", fr="Gemini a interrompu sa propre réponse ({reason})."
     )
@@ -54,6 +56,7 @@ class TokensSpentThinking(LimitError):
     """The token limit was reached before the answer began. Source: finishReason MAX_TOKENS without answer parts."""
 
     code = "max_tokens_while_thinking"
+    api_status = 400
     message = Bilingual(
         en="The token limit was used up by thinking before the answer began.",
         fr="La limite de jetons a été consommée par la réflexion avant le début de la réponse.",

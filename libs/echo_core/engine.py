@@ -11,6 +11,7 @@ from echo_core.ports import (
     GenerateRequest,
     MediaStore,
     ModelBackend,
+    OnWait,
     ToolOutcome,
     ToolRequest,
     ToolRunner,
@@ -128,6 +129,7 @@ class TurnEngine:
         media: keeps images that the model makes.
         clock: measures thoughts.
         record: filled as the turn goes on.
+        on_wait: told when the backend waits before it tries again.
     """
 
     def __init__(
@@ -139,12 +141,14 @@ class TurnEngine:
         media: MediaStore,
         clock: Clock,
         record: TurnRecord,
+        on_wait: OnWait | None = None,
     ) -> None:
         self._backend = backend
         self._tools = tools
         self._journal = journal
         self._media = media
         self._clock = clock
+        self._on_wait = on_wait
         self._thinking_since_s: float | None = None
         self.record = record
 
@@ -178,7 +182,7 @@ class TurnEngine:
     async def _ask(self, plan: TurnPlan, step: Ask) -> AsyncGenerator[TurnEvent, None]:
         request = GenerateRequest(model=plan.model_id, body_json=self._body(plan, step))
         stream = self.record.stream = StreamProcessor()
-        async with self._backend.stream_generate(request) as chunks:
+        async with self._backend.stream_generate(request, on_wait=self._on_wait) as chunks:
             async for chunk in chunks:
                 await self._journal.chunk(chunk)
                 for received in stream.process(chunk):

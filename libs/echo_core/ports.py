@@ -1,11 +1,11 @@
 """What the engine needs from outside. Adapters implement these; the engine never imports an adapter."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from echo_constants import StateError
+from echo_constants import EchoError, StateError
 from echo_core.records import Seal, Shadow, SignatureRow, VersionLock
 from echo_protocol import Part
 
@@ -39,13 +39,23 @@ class GenerateRequest:
     body_json: bytes
 
 
+#: Awaited before a backend waits to try again, with the wait in seconds and the error that caused it.
+OnWait = Callable[[float, EchoError], Awaitable[None]]
+
+
 class ModelBackend(Protocol):
     """A Gemini endpoint: AI Studio or Code Assist."""
 
     name: str
 
-    def stream_generate(self, request: GenerateRequest) -> AbstractAsyncContextManager[AsyncIterator[dict[str, Any]]]:
+    def stream_generate(
+        self, request: GenerateRequest, *, on_wait: OnWait | None = None
+    ) -> AbstractAsyncContextManager[AsyncIterator[dict[str, Any]]]:
         """Open a stream of decoded GenerateContentResponse objects; leaving the context stops the generation.
+
+        Args:
+            request: its bytes are sent as they are.
+            on_wait: told of each wait before it begins.
 
         Raises:
             EchoError: AuthError, ConfigError, LimitError or UpstreamError, before or between chunks.

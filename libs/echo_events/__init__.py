@@ -1,7 +1,7 @@
 """Typed events between the engine and the interface, and their renderers."""
 
 from echo_events.render_chat import ChatChunkRenderer, CompletionBuilder
-from echo_events.render_responses import ResponsesRenderer
+from echo_events.render_responses import ResponsesRenderer, api_failure, page_failure
 from echo_events.types import (
     MediaShown,
     NoticeShown,
@@ -39,4 +39,6 @@ __all__ = [
     "TurnFinished",
     "TurnStopped",
     "UsageCounted",
+    "api_failure",
+    "page_failure",
 ]

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from echo_events.render_responses import failure_text, finish_chunk
+from echo_events.render_responses import api_failure, finish_chunk
 from echo_events.types import (
     PARAGRAPH,
     MediaShown,
@@ -35,6 +35,7 @@ class ChatChunkRenderer:
             "created": created_s,
             "model": model,
         }
+        self._begun = False
         self._has_text = False
         self._in_text = False
 
@@ -58,11 +59,14 @@ class ChatChunkRenderer:
             case TurnFinished(reason):
                 return [{**self._head, **finish_chunk(reason)}]
             case TurnFailed():
-                return [{"error": {"message": failure_text(event), "code": event.code}}]
+                return [api_failure(event)]
             case _:
                 return []
 
     def _delta(self, **delta: str) -> Wire:
+        if not self._begun:
+            self._begun = True
+            delta = {"role": "assistant", **delta}
         return {**self._head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
 
 
@@ -90,11 +94,14 @@ class CompletionBuilder:
             case _:
                 self._transcript.add(event)
 
+    @property
+    def refusal(self) -> TurnFailed | None:
+        """The failure of a turn that brought no text, None when there is something to build."""
+        return None if self._transcript.text else self._failure
+
     def build(self) -> Wire:
-        """The completion, or an object with only `error` when the turn failed before any text."""
+        """The completion; with `error` beside it when the turn failed after some text."""
         seen = self._transcript
-        if self._failure is not None and not seen.text:
-            return {"error": {"message": failure_text(self._failure), "code": self._failure.code}}
         message = {"role": "assistant", "content": seen.text}
         if seen.thoughts:
             message["reasoning_content"] = seen.thoughts
@@ -102,5 +109,5 @@ class CompletionBuilder:
         if self._usage:
             completion["usage"] = self._usage
         if self._failure is not None:
-            completion["error"] = {"message": failure_text(self._failure), "code": self._failure.code}
+            completion |= api_failure(self._failure)
         return completion

@@ -61,7 +61,7 @@ class ResponsesRenderer:
             case UsageCounted(usage):
                 return [{"choices": [], "usage": dict(usage)}]
             case TurnFailed():
-                return [*self._close(), {"error": {"detail": failure_text(event)}}]
+                return [*self._close(), page_failure(event)]
             case TurnFinished(reason):
                 return [*self._close(), finish_chunk(reason)]
             case _:
@@ -139,6 +139,16 @@ class ResponsesRenderer:
 def finish_chunk(reason: str) -> Wire:
     """The last chunk of an answer, from which Open WebUI records its finish reason."""
     return {"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]}
+
+
+def page_failure(event: TurnFailed) -> Wire:
+    """A failure as Open WebUI stores it with the message and shows it: a text, like its own errors."""
+    return {"error": failure_text(event)}
+
+
+def api_failure(event: TurnFailed) -> Wire:
+    """A failure in OpenAI's form."""
+    return {"error": {"message": failure_text(event), "code": event.code, "type": "echo_error"}}
 
 
 def failure_text(event: TurnFailed) -> str:

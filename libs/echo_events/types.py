@@ -122,11 +122,13 @@ class TurnFailed:
         message: what happened and what to do, in the user's language.
         code: the error's code in docs/errors.md.
         reference: what the administrator finds in the log.
+        api_status: what an API caller gets when there is no answer at all.
     """
 
     message: str
     code: str
     reference: str
+    api_status: int = 500
 
 
 TerminalEvent = TurnFinished | TurnStopped | TurnFailed

@@ -1,7 +1,6 @@
 """Gemini over HTTP/2: streams, errors that say what to do, waits that the user sees."""
 
 from echo_gemini_client._apis import AiStudioApi, Api, CodeAssistApi, WireCall
-from echo_gemini_client._attempts import OnWait
 from echo_gemini_client._client import ClientSettings, EchoGeminiClient, KeySource
 from echo_gemini_client.errors import (
     AccountVerification,
@@ -42,7 +41,6 @@ __all__ = [
     "ModelOverloaded",
     "ModelPaused",
     "NetworkUnreachable",
-    "OnWait",
     "PermissionRefused",
     "QuotaNotInTier",
     "QuotaPerDay",

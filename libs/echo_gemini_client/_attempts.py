@@ -1,16 +1,15 @@
 """Trying again: which failures, how long to wait, and what the circuit breaker learns."""
 
+import math
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
 
 from echo_constants import EchoError
-from echo_core.ports import Clock
+from echo_core.ports import Clock, OnWait
 from echo_gemini_client import errors
 from echo_http import CircuitBreaker, RetryPolicy
 
 T = TypeVar("T")
-#: Awaited before a wait with its length in seconds and the error that caused it.
-OnWait = Callable[[float, EchoError], Awaitable[None]]
 
 #: The service answered that it cannot now, or nothing was sent at all.
 _SAFE_TO_REPEAT: Final = (
@@ -30,7 +29,7 @@ class Attempts:
     """Runs one call until it succeeds, fails for good, or patience ends.
 
     Args:
-        key: the circuit, (backend, model).
+        key: the circuit, (backend, host, model).
         idempotent: repeat even when it is not known whether the request ran.
     """
 
@@ -41,7 +40,7 @@ class Attempts:
         clock: Clock,
         random: Callable[[], float],
         *,
-        key: tuple[str, str],
+        key: tuple[str, str, str],
         idempotent: bool,
         on_wait: OnWait | None,
     ) -> None:
@@ -54,6 +53,7 @@ class Attempts:
         self._on_wait = on_wait
         self._made = 0
         self._waited_s = 0.0
+        self._cause: EchoError | None = None
 
     async def run(self, operation: Callable[[], Awaitable[T]]) -> T:
         """Run `operation`, again and again if need be.
@@ -70,6 +70,8 @@ class Attempts:
                 self._tell_breaker(error)
                 wait_s = self._wait_s(error)
                 if wait_s is None:
+                    if isinstance(error, errors.ModelPaused) and self._cause is not None:
+                        raise self._cause from self._cause.__cause__  # it says more than the circuit that it opened
                     raise
                 await self._wait(wait_s, error)
             except BaseException:
@@ -82,11 +84,14 @@ class Attempts:
     def _ask_breaker(self) -> None:
         blocked_s = self._breaker.blocked_s(self._key, self._clock.monotonic_s())
         if blocked_s > 0:
-            raise errors.ModelPaused(f"circuit open for {self._key[1]}", retry_after_s=blocked_s)
+            raise errors.ModelPaused(
+                f"circuit open for {' '.join(self._key)}", retry_after_s=blocked_s, seconds=math.ceil(blocked_s)
+            )
 
     def _tell_breaker(self, error: EchoError) -> None:
         if isinstance(error, errors.ModelPaused):
             return
+        self._cause = error
         if isinstance(error, errors.ServerFailed) and self._made > 1:
             return  # one request that always crashes must not close the model for everybody
         if isinstance(error, _SERVICE_FAILURES):

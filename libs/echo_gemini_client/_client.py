@@ -8,13 +8,14 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import httpx
 
-from echo_core.ports import Clock, GenerateRequest
+from echo_core.ports import Clock, GenerateRequest, OnWait
 from echo_gemini_client import errors
 from echo_gemini_client._apis import USER_AGENT, Api, WireCall
-from echo_gemini_client._attempts import Attempts, OnWait
+from echo_gemini_client._attempts import Attempts
 from echo_gemini_client._failures import error_from_failure, error_from_transport
 from echo_gemini_client._stream import ChunkStream
 from echo_http import (
@@ -49,7 +50,7 @@ class EchoGeminiClient:
         api: the envelope (`AiStudioApi` or `CodeAssistApi`).
         key_source: awaited for every request; the API key or bearer token, None or "" = there is none.
         transport: usually one `EchoTransport` for the process.
-        breaker: circuits by (backend, model).
+        breaker: circuits by (backend, host, model).
         clock, random: time and the jitter of waits.
     """
 
@@ -131,7 +132,7 @@ class EchoGeminiClient:
             self._breaker,
             self._clock,
             self._random,
-            key=(self.name, model),
+            key=(self.name, urlsplit(call.url).netloc, model),
             idempotent=call.idempotent,
             on_wait=on_wait,
         )

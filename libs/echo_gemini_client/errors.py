@@ -19,8 +19,9 @@ class KeyMissing(AuthError):
         fr="Aucune clé API Gemini n'est enregistrée pour vous.",
     )
     remedy = Bilingual(
-        en="Create a key at https://aistudio.google.com/apikey and enter it on ECHO's key page.",
-        fr="Créez une clé sur https://aistudio.google.com/apikey et saisissez-la sur la page des clés d'ECHO.",
+        en="Create a key at https://aistudio.google.com/apikey and enter it on ECHO's key page, /echo/hud/keys.",
+        fr="Créez une clé sur https://aistudio.google.com/apikey et saisissez-la sur la page des clés d'ECHO,"
+        " /echo/hud/keys.",
     )
 
 
@@ -33,8 +34,9 @@ class KeyRejected(AuthError):
         fr="Google n'a pas accepté la clé API Gemini.",
     )
     remedy = Bilingual(
-        en="Check it on ECHO's key page, or create a new one at https://aistudio.google.com/apikey.",
-        fr="Vérifiez-la sur la page des clés d'ECHO, ou créez-en une nouvelle sur https://aistudio.google.com/apikey.",
+        en="Check it on ECHO's key page (/echo/hud/keys), or create a new one at https://aistudio.google.com/apikey.",
+        fr="Vérifiez-la sur la page des clés d'ECHO (/echo/hud/keys), ou créez-en une nouvelle sur"
+        " https://aistudio.google.com/apikey.",
     )
 
 
@@ -86,6 +88,7 @@ class ModelNotFound(ConfigError):
     """The model id does not exist for this key, API version or method."""
 
     code = "gemini_model_not_found"
+    api_status = 404
     message = Bilingual(
         en="Gemini does not know the model {model} (any more), or your key may not use it.",
         fr="Gemini ne connaît pas (ou plus) le modèle {model}, ou votre clé ne peut pas l'utiliser.",
@@ -175,6 +178,7 @@ class ContextTooLarge(LimitError):
     """The request has more tokens than the model takes."""
 
     code = "gemini_context_too_large"
+    api_status = 400
     message = Bilingual(
         en="The conversation is too long for this model.",
         fr="La conversation est trop longue pour ce modèle.",
@@ -208,8 +212,8 @@ class ModelPaused(UpstreamError):
         fr="Gemini a échoué plusieurs fois de suite avec ce modèle ; ECHO le laisse souffler un instant.",
     )
     remedy = Bilingual(
-        en="Try again in a moment, or choose another model.",
-        fr="Réessayez dans un instant, ou choisissez un autre modèle.",
+        en="Try again in {seconds} s, or choose another model.",
+        fr="Réessayez dans {seconds} s, ou choisissez un autre modèle.",
     )
 
 
@@ -298,6 +302,7 @@ class RequestRefused(ProtocolError):
     """Gemini refused the request as such (400 and others); Google's text is in the detail."""
 
     code = "gemini_request_refused"
+    api_status = 400
     message = Bilingual(
         en="Gemini refused the request.",
         fr="Gemini a refusé la demande.",

@@ -13,6 +13,11 @@ __all__ = ["PipeCall", "respond"]
 
 async def respond(call: PipeCall) -> Any:
     """Answer one call of the pipe: a streaming response, a completion object, or a task's text."""
+    from echo_runtime.incidents import refuse
     from echo_runtime.loading import orchestrator
 
-    return await (await orchestrator()).respond(call)
+    try:
+        runtime = await orchestrator()
+    except Exception as error:  # told at call time, with a reference: Open WebUI would show the bare exception
+        return refuse(error, call)
+    return await runtime.respond(call)

@@ -5,14 +5,35 @@ import importlib
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from echo_constants import Bilingual, ConfigError
+
 if TYPE_CHECKING:
     from echo_runtime.orchestrator import Orchestrator
 
 _built: "WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Future[Any]]" = WeakKeyDictionary()
 
 
+class LibrariesUnfit(ConfigError):
+    """A package that ECHO stands on is missing or is another one than ECHO was made for."""
+
+    code = "libraries_unfit"
+    message = Bilingual(
+        en="A package that ECHO needs is missing on the server, or another plugin changed its version.",
+        fr="Un paquet nécessaire à ECHO manque sur le serveur, ou un autre plugin en a changé la version.",
+    )
+    remedy = Bilingual(
+        en="Administrator: `echoctl doctor` names it and says what to install; the log has the details.",
+        fr="Administrateur : `echoctl doctor` le nomme et dit quoi installer ; le journal donne les détails.",
+    )
+
+
 async def orchestrator() -> "Orchestrator":
-    """The orchestrator of this event loop; connections and stores belong to one loop."""
+    """The orchestrator of this event loop; connections and stores belong to one loop.
+
+    Raises:
+        LibrariesUnfit: an adapter cannot be imported.
+        StateError: the secret or the data folder is not usable.
+    """
     loop = asyncio.get_running_loop()
     future = _built.get(loop)
     if future is None:
@@ -25,5 +46,8 @@ async def orchestrator() -> "Orchestrator":
 
 
 async def _build() -> "Orchestrator":
-    composition = await asyncio.to_thread(importlib.import_module, "echo_runtime.composition")
+    try:
+        composition = await asyncio.to_thread(importlib.import_module, "echo_runtime.composition")
+    except (ImportError, AttributeError, TypeError) as error:  # what a foreign version of a package looks like
+        raise LibrariesUnfit(f"{type(error).__name__}: {error}") from error
     return composition.build()  # type: ignore[no-any-return]

@@ -1,5 +1,6 @@
 """Answers the pipe's calls: prepares the context, runs the turn, streams it in the caller's form, seals it."""
 
+import logging
 import secrets
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -20,7 +21,7 @@ from echo_events import (
 from echo_runtime.backends import SIMULATOR_NOTICE, Backends
 from echo_runtime.call import PipeCall
 from echo_runtime.context import ContextBuilder, Prepared
-from echo_runtime.incidents import report
+from echo_runtime.incidents import refusal, report
 from echo_runtime.media import OwuiMediaStore
 from echo_runtime.scopes import Scopes
 from echo_runtime.sealing import AnswerSealer
@@ -28,7 +29,10 @@ from echo_runtime.settings import Settings, settings_of
 from echo_runtime.stores import ChatStores
 from echo_runtime.tasks import answer_task
 from echo_runtime.tool_runner import OwuiToolRunner
+from echo_runtime.waiting import WaitNotices
 from echo_utils import dumps
+
+log = logging.getLogger(__name__)
 
 Renderer = ResponsesRenderer | ChatChunkRenderer
 
@@ -79,16 +83,19 @@ class Orchestrator:
         return await self._contexts.prepare(call, self._settings(call), store)
 
     async def _task(self, call: PipeCall) -> str:
+        """The task's text; "" when it failed, upon which Open WebUI falls back to its own default."""
+        try:
+            return await self._task_text(call)
+        except Exception as error:  # the rim of the pipe, as in `events`
+            report(error, call.locale, chat_id=call.chat_id, message_id=call.message_id)
+            return ""
+
+    async def _task_text(self, call: PipeCall) -> str:
         settings = self._settings(call)
         backend = self._backends.for_call(call, settings)
         model = self._contexts.model("LITE")
-        return await answer_task(
-            str(call.task),
-            call.body,
-            backend=backend,
-            model=model,
-            model_id=model.backend_id(self._contexts.backend_name),
-        )
+        model_id = model.backend_id(self._contexts.backend_name)
+        return await answer_task(call.body, backend=backend, model=model, model_id=model_id)
 
     async def _sse(self, call: PipeCall) -> AsyncGenerator[bytes, None]:
         renderer = self._renderer(call)
@@ -98,12 +105,12 @@ class Orchestrator:
                     yield b"data: " + dumps(wire) + b"\n\n"
         yield b"data: [DONE]\n\n"
 
-    async def _whole(self, call: PipeCall) -> dict[str, Any]:
+    async def _whole(self, call: PipeCall) -> Any:
         builder = CompletionBuilder(**self._head(call))
         async with aclosing(self.events(call)) as events:
             async for event in events:
                 builder.add(event)
-        return builder.build()
+        return builder.build() if builder.refusal is None else refusal(call, builder.refusal)
 
     async def events(self, call: PipeCall) -> AsyncGenerator[TurnEvent, None]:
         """The events of one turn, exactly one terminal event last unless the caller goes away."""
@@ -122,11 +129,13 @@ class Orchestrator:
         backend = self._backends.for_call(call, settings)
         if self._backends.is_simulator(settings):
             yield NoticeShown(SIMULATOR_NOTICE.render(call.locale))
-        for fault in store.take_notices() if store is not None else ():
-            yield NoticeShown(fault.user_message(call.locale), "warning")
         prepared = await self.prepare_context(call, store)
         for text in prepared.notices:
             yield NoticeShown(text, "warning")
+        for problem in () if store is None else store.take_notices():
+            log.warning("records of chat %s: %s", call.chat_id, problem)
+            yield NoticeShown(problem.user_message(call.locale), "warning")
+        waits = WaitNotices(call, self._clock)
         sealer = AnswerSealer(call, store, prepared, backend.name, self._scopes)
         engine = TurnEngine(
             backend=backend,
@@ -135,12 +144,17 @@ class Orchestrator:
             media=OwuiMediaStore(call),
             clock=self._clock,
             record=sealer.record,
+            on_wait=waits.waiting,
         )
-        async with sealer.sealing(), aclosing(engine.run(prepared.plan)) as events:
-            async for event in events:
-                if isinstance(event, TurnFinished):
-                    await sealer.seal("complete")
-                yield event
+        try:
+            async with sealer.sealing(), aclosing(engine.run(prepared.plan)) as events:
+                async for event in events:
+                    await waits.over()
+                    if isinstance(event, TurnFinished):
+                        await sealer.seal("complete")
+                    yield event
+        finally:
+            await waits.over()
 
     def _settings(self, call: PipeCall) -> Settings:
         return settings_of(call, self._env_base_url)

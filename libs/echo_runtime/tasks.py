@@ -1,10 +1,8 @@
 """Open WebUI's background tasks (title, tags, follow-ups, …): one quick question, no history, no record."""
 
-import logging
 from collections.abc import Mapping
 from typing import Any
 
-from echo_constants import EchoError
 from echo_core.ports import GenerateRequest, ModelBackend
 from echo_protocol import (
     ModelInfo,
@@ -16,20 +14,18 @@ from echo_protocol import (
     text_part,
 )
 
-log = logging.getLogger(__name__)
 
-
-async def answer_task(
-    task: str, body: Mapping[str, Any], *, backend: ModelBackend, model: ModelInfo, model_id: str
-) -> str:
-    """The task's text; "" when Gemini fails, upon which Open WebUI falls back to its own default.
+async def answer_task(body: Mapping[str, Any], *, backend: ModelBackend, model: ModelInfo, model_id: str) -> str:
+    """The task's text.
 
     Args:
-        task: Open WebUI's task name, for the log.
         body: the task's request; its messages are the whole prompt.
         backend: where the model is.
         model: what answers, MODEL_LITE.
         model_id: its id on the backend.
+
+    Raises:
+        EchoError: as `ModelBackend.generate`, or the answer cannot be read.
     """
     system, contents = openai_messages_to_contents(body.get("messages") or [])
     request = GenerateRequest(
@@ -42,11 +38,6 @@ async def answer_task(
             ),
         ),
     )
-    try:
-        answer = await backend.generate(request)
-    except EchoError as error:
-        log.warning("task %s failed: %s", task, error)
-        return ""
     stream = StreamProcessor()
-    stream.process(answer)
+    stream.process(await backend.generate(request))
     return stream.finish().text

@@ -3,7 +3,8 @@
 import os
 import secrets
 import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from echo_cli._functions import FUNCTIONS_ROOT
 from echo_cli._ports import free_port
 from echo_cli._stack import OPEN_WEBUI, Backend, Stack, StackSettings
 from echo_constants import Bilingual
+from echo_runtime.lifecycle import PIPE_ID
 from live.client import Client, poll
 
 
@@ -48,6 +50,20 @@ class Sim:
     def wait_requests(self, count: int, path: str = "") -> list[dict[str, Any]]:
         """The requests, once there are at least `count`."""
         return poll(lambda: found if len(found := self.requests(path)) >= count else None, f"{count} requests")
+
+    def answers(self) -> bool | None:
+        """True when it is up, None when it is not, for `poll`."""
+        try:
+            return self._http.get("/__sim__/requests").is_success or None
+        except httpx.TransportError:
+            return None
+
+    def wait_chunks(self, count: int) -> None:
+        """Until that many scripted streams have sent all their chunks; their tokens are counted after the last one."""
+        poll(
+            lambda: sum(request["prompt_tokens"] > 0 for request in self.requests("GenerateContent")) >= count or None,
+            f"{count} streams to have been sent",
+        )
 
     def reset(self) -> None:
         """Forget requests, scripts and caches."""
@@ -123,6 +139,17 @@ class Live:
     def log(self) -> str:
         """Open WebUI's log since its last start."""
         return (self.data / "run" / "logs" / f"{OPEN_WEBUI}.log").read_text(errors="replace")
+
+    @contextmanager
+    def valves(self, **changed: Any) -> Iterator[None]:
+        """Other valves of the pipe, as an administrator would set them, for as long as the context lasts."""
+        path = f"/api/v1/functions/id/{PIPE_ID}/valves"
+        before = self.admin.get(path) or {}
+        self.admin.post(f"{path}/update", {**before, **changed})
+        try:
+            yield
+        finally:
+            self.admin.post(f"{path}/update", before)
 
     def sign_in(self, email: str, password: str, *, name: str = "", language: str = "en-US") -> Client:
         """A client for an account that exists."""

@@ -7,6 +7,7 @@ import pytest
 
 from echo_constants import EchoError, UpstreamError
 from echo_core import EmptyAnswer, PromptBlocked, TokensSpentThinking, TurnEngine, TurnPlan, TurnRecord
+from echo_core.ports import OnWait
 from echo_events import (
     MediaShown,
     SourcesFound,
@@ -26,7 +27,10 @@ PLAN = TurnPlan(model_id="m", contents=[USER], tools=b'[{"functionDeclarations":
 
 
 def engine_over(
-    backend: ScriptedBackend, tools: ScriptedTools | None = None, media: ListMedia | None = None
+    backend: ScriptedBackend,
+    tools: ScriptedTools | None = None,
+    media: ListMedia | None = None,
+    on_wait: OnWait | None = None,
 ) -> TurnEngine:
     return TurnEngine(
         backend=backend,
@@ -35,6 +39,7 @@ def engine_over(
         media=media or ListMedia(),
         clock=FakeClock(),
         record=TurnRecord(),
+        on_wait=on_wait,
     )
 
 
@@ -50,6 +55,17 @@ async def test_a_plain_answer_streams_and_ends_with_usage() -> None:
     assert isinstance(events[2], UsageCounted)
     assert events[2].usage["completion_tokens"] == 7
     assert events[3] == TurnFinished("stop")
+
+
+async def test_the_backends_waits_are_told() -> None:
+    told: list[tuple[float, str]] = []
+
+    async def on_wait(wait_s: float, error: EchoError) -> None:
+        told.append((wait_s, error.code))
+
+    backend = ScriptedBackend([chunk({"text": "At last"}, finish="STOP")], waits=[(8.0, UpstreamError())])
+    await run(engine_over(backend, on_wait=on_wait))
+    assert told == [(8.0, "upstream")]
 
 
 async def test_thoughts_come_apart_and_never_go_back() -> None:

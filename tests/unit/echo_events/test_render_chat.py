@@ -30,7 +30,7 @@ def test_chunks_carry_text_and_thoughts_apart() -> None:
     renderer = ChatChunkRenderer(**HEAD)
     deltas = [w["choices"][0]["delta"] for e in TURN for w in renderer.render(e) if w.get("choices")]
     assert deltas == [
-        {"reasoning_content": "hm"},
+        {"role": "assistant", "reasoning_content": "hm"},
         {"content": "Let me look."},
         {"content": "\n\nIt is"},
         {"content": " 18."},
@@ -60,10 +60,17 @@ def test_the_whole_completion_equals_the_stream() -> None:
     assert completion["usage"] == {"total_tokens": 3}
 
 
-def test_a_failure_before_any_text_is_only_an_error() -> None:
+def test_a_failure_before_any_text_is_a_refusal() -> None:
     builder = CompletionBuilder(**HEAD)
+    builder.add(ThoughtStreamed("hm"))
+    assert builder.refusal is None
     builder.add(FAILURE)
-    assert builder.build() == {"error": {"message": "Gemini is busy. (ab12)", "code": "model_overloaded"}}
+    assert builder.refusal == FAILURE
+
+
+def test_a_stream_that_fails_ends_with_an_error_in_openais_form() -> None:
+    [error] = ChatChunkRenderer(**HEAD).render(FAILURE)
+    assert error == {"error": {"message": "Gemini is busy. (ab12)", "code": "model_overloaded", "type": "echo_error"}}
 
 
 def test_a_failure_after_text_keeps_the_text() -> None:
@@ -73,6 +80,7 @@ def test_a_failure_after_text_keeps_the_text() -> None:
     completion = builder.build()
     assert completion["choices"][0]["message"]["content"] == "half"
     assert completion["error"]["code"] == "model_overloaded"
+    assert builder.refusal is None
 
 
 def test_api_callers_get_images_as_links() -> None:

@@ -104,7 +104,7 @@ def test_files_and_embeds_ride_on_the_result() -> None:
 def test_partial_text_stays_when_the_turn_fails() -> None:
     events = [TextStreamed("half an ans"), TurnFailed(message="Gemini is busy.", code="x", reference="ab12")]
     assert shown(page(events)) == [("message", "half an ans")]
-    assert wires(events)[-1] == {"error": {"detail": "Gemini is busy. (ab12)"}}
+    assert wires(events)[-1] == {"error": "Gemini is busy. (ab12)"}
 
 
 @pytest.mark.parametrize("end", [TurnStopped(), TurnFinished("length")])

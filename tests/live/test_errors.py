@@ -1,0 +1,223 @@
+"""Whatever breaks, users read what happened and what to do in their language, with a reference that is in the log."""
+
+import os
+import re
+import signal
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from echo_cli._ports import free_port
+from echo_cli._process import Child, end_all
+from echo_cli._simulator import simulator_command
+from echo_constants import EchoError, Locale, locale_of
+from echo_core import EmptyAnswer, PromptBlocked, TokensSpentThinking
+from echo_gemini_client import (
+    KeyRejected,
+    ModelNotFound,
+    ModelOverloaded,
+    NetworkUnreachable,
+    QuotaPerDay,
+    QuotaPerMinute,
+    StreamBroken,
+)
+from echo_protocol import Catalogue
+from echo_workers.gemini_sim.core import faults
+from live import answers
+from live.client import Client, Turn, poll
+from live.stack import Live, Sim
+
+LIBS = Path(__file__).resolve().parents[2] / "libs"
+MODEL = Catalogue.load().resolve("MODEL_FLASH", "ai_studio").backend_id("ai_studio")
+PER_DAY = "GenerateRequestsPerDayPerProjectPerModel-FreeTier"
+
+#: (name, scripted answer, what the user is told, what of the answer stays)
+CASES: list[tuple[str, faults.Entry, EchoError, str]] = [
+    ("unknown model", answers.model_unknown(MODEL), ModelNotFound(model=MODEL), ""),
+    ("quota of the minute", faults.quota_exhausted(retry_s=0.1, times=-1), QuotaPerMinute(), ""),
+    ("quota of the day", faults.quota_exhausted(quota_id=PER_DAY), QuotaPerDay(), ""),
+    ("blocked prompt", answers.prompt_blocked(), PromptBlocked(reason="PROHIBITED_CONTENT"), ""),
+    ("empty answer", answers.only({"finishReason": "STOP"}), EmptyAnswer(), ""),
+    ("tokens spent on thinking", answers.spent_thinking("Let me", " think"), TokensSpentThinking(), ""),
+    ("error in mid-stream", faults.mid_stream_error("Half an ", "answer"), ModelOverloaded(), "Half an answer"),
+    ("reset in mid-stream", faults.reset("Half an ", "answer"), StreamBroken(), "Half an answer"),
+    ("cut off", faults.early_eof("Half an answer"), StreamBroken(), "Half an answer"),
+]
+
+
+@pytest.fixture(scope="module")
+def readers(live: Live) -> dict[Locale, Client]:
+    return {"en": live.new_user("Ada"), "fr": live.new_user("Léa", language="fr-FR")}
+
+
+def ask_both(readers: dict[Locale, Client], text: str) -> dict[Locale, Turn]:
+    """The same question by both readers at the same time."""
+    with ThreadPoolExecutor(len(readers)) as pool:
+        running = {locale: pool.submit(reader.turn, text) for locale, reader in readers.items()}
+        return {locale: turn.result() for locale, turn in running.items()}
+
+
+def reference_told(turn: Turn, error: EchoError, locale: Locale) -> str:
+    """Checks the error box word for word and returns the reference in it."""
+    found = re.fullmatch(r"(.*) \(([0-9a-f]{8})\)", turn.error)
+    assert found, turn.message.get("error")
+    assert found[1] == error.user_message(locale)
+    return found[2]
+
+
+def assert_told_and_logged(live: Live, turn: Turn, error: EchoError, locale: Locale) -> None:
+    reference = reference_told(turn, error, locale)
+    assert turn.message["done"] is True
+    [line] = [line for line in live.log().splitlines() if f"'reference': '{reference}'" in line]
+    assert f"'code': '{error.code}'" in line
+    assert turn.assistant_id in line
+
+
+@pytest.mark.parametrize(("script", "error", "kept"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+def test_a_failure_is_told_in_the_readers_language(
+    live: Live, readers: dict[Locale, Client], script: faults.Entry, error: EchoError, kept: str
+) -> None:
+    live.sim.reset()
+    live.sim.script(*[{**script, "match": answers.saying("Explain tides")}] * 2)
+    for locale, turn in ask_both(readers, "Explain tides").items():
+        assert_told_and_logged(live, turn, error, locale)
+        assert turn.text == kept
+
+
+def test_thoughts_stay_when_nothing_but_thoughts_came(live: Live, readers: dict[Locale, Client]) -> None:
+    live.sim.reset()
+    live.sim.script(answers.spent_thinking("Let me", " think"))
+    turn = readers["en"].turn("Explain tides")
+    [item] = turn.output
+    assert (item["type"], item["content"][0]["text"]) == ("reasoning", "Let me think")
+
+
+def test_a_wrong_key_of_ones_own_is_told_and_harms_nobody_else(live: Live) -> None:
+    users = {"en": live.new_user("Ada"), "fr": live.new_user("Léa", language="fr-FR")}
+    for user in users.values():
+        user.request("PUT", "/echo/api/keys", {"key": "bad-key-of-mine"})
+    live.sim.reset()
+    for locale, turn in ask_both(users, "Explain tides").items():
+        assert_told_and_logged(live, turn, KeyRejected(), locale)
+    assert not live.new_user("Ben").turn("Explain tides").error
+    assert "bad-key-of-mine" not in live.log()
+    for user in users.values():
+        user.request("DELETE", "/echo/api/keys")
+        assert not user.turn("Explain tides").error
+
+
+def test_waits_are_told_and_the_answer_comes_nevertheless(live: Live, readers: dict[Locale, Client]) -> None:
+    live.sim.reset()
+    live.sim.script(*[{**faults.quota_exhausted(retry_s=1), "match": answers.saying("Explain tides")}] * 2)
+    told = {
+        "en": ("Gemini's per-minute limit is reached. Trying again in 2 s.", r"Waited \d s for Gemini\."),
+        "fr": ("La limite par minute de Gemini est atteinte. Nouvel essai dans 2 s.", r"Attente de Gemini : \d s\."),
+    }
+    for locale, turn in ask_both(readers, "Explain tides").items():
+        assert turn.text and not turn.error
+        *_, waiting, over = turn.message["statusHistory"]
+        assert (waiting["description"], waiting["done"]) == (told[locale][0], False)
+        assert re.fullmatch(told[locale][1], over["description"])
+        assert over["done"] is True
+
+
+def test_stopping_a_wait_leaves_no_line_that_still_waits(live: Live, readers: dict[Locale, Client]) -> None:
+    live.sim.reset()
+    live.sim.script(faults.quota_exhausted(retry_s=50))
+    chat_id, _, assistant_id = ids = readers["en"].start_turn("Explain tides")
+    ada = readers["en"]
+    poll(
+        lambda: [s for s in ada.messages(chat_id)[assistant_id].get("statusHistory", []) if not s["done"]] or None,
+        "wait",
+    )
+    ada.stop(chat_id)
+    turn = ada.wait_turn(*ids)
+    assert turn.message["statusHistory"][-1]["description"].startswith("Waited ")
+    assert not turn.error
+    following = ada.turn("And now?", chat_id=chat_id, parent=assistant_id)
+    assert following.text and not following.error
+
+
+def test_no_network_is_told_after_some_tries(live: Live, readers: dict[Locale, Client]) -> None:
+    """Each reader meets another closed port, because a circuit that opens would be shared."""
+    started: dict[Locale, tuple[str, str, str]] = {}
+    for locale, reader in readers.items():
+        with live.valves(GEMINI_BASE_URL=f"http://127.0.0.1:{free_port()}"):
+            chat_id, _, assistant_id = started[locale] = reader.start_turn("Explain tides")
+            poll(
+                lambda: reader.messages(chat_id)[assistant_id].get("statusHistory"),  # noqa: B023 - called at once
+                "the first try",
+            )
+    for locale, reader in readers.items():
+        turn = reader.wait_turn(*started[locale])
+        assert_told_and_logged(live, turn, NetworkUnreachable(), locale)
+        assert len(turn.message["statusHistory"]) == 4, "three waits, and that they are over"
+
+
+@contextmanager
+def second_simulator(folder: Path) -> Iterator[tuple[Sim, Child]]:
+    """Another simulator, which may be killed."""
+    port = free_port()
+    env = {**os.environ, "PYTHONPATH": str(LIBS)}
+    child = Child("doomed", simulator_command("127.0.0.1", port), env=env, log=folder / "sim.log", cwd=folder)
+    sim = Sim(f"http://127.0.0.1:{port}")
+    try:
+        poll(sim.answers, "the second simulator")
+        yield sim, child
+    finally:
+        sim.close()
+        end_all([child])
+
+
+def test_a_service_that_dies_in_mid_turn_leaves_the_partial_answer(
+    live: Live, readers: dict[Locale, Client], tmp_path: Path
+) -> None:
+    with second_simulator(tmp_path) as (sim, child), live.valves(GEMINI_BASE_URL=sim.url):
+        sim.script(*[faults.hang("Half an ", "answer")] * 2)
+        started = {locale: reader.start_turn("Explain tides") for locale, reader in readers.items()}
+        sim.wait_chunks(2)
+        os.kill(child.pid, signal.SIGKILL)
+        for locale, reader in readers.items():
+            turn = reader.wait_turn(*started[locale])
+            assert_told_and_logged(live, turn, StreamBroken(), locale)
+            assert turn.text == "Half an answer"
+
+
+def test_damaged_records_are_set_aside_and_the_chat_goes_on(live: Live, tmp_path: Path) -> None:
+    ada = live.new_user("Ada")
+    first = ada.turn("The code word is heron.")
+    records = session_db(live, ada, first.chat_id)
+    damaged = tmp_path / "damaged"
+    damaged.write_bytes(b"this is no database" * 100)
+    for leftover in records.parent.glob("session.db-*"):
+        leftover.unlink()
+    damaged.replace(records)
+    live.sim.reset()
+    second = ada.turn("Which word?", chat_id=first.chat_id, parent=first.assistant_id)
+    assert second.text and not second.error
+    assert "heron" in live.sim.wait_requests(1, "GenerateContent")[0]["body"]
+    notices = " ".join(status["description"] for status in second.message["statusHistory"])
+    assert "was set aside unchanged" in notices
+    assert f"records of chat {first.chat_id}" in live.log()
+    assert len(list(records.parent.glob("session.db*damaged*")) + list(records.parent.glob("session.db*foreign*"))) == 1
+
+
+def session_db(live: Live, owner: Client, chat_id: str) -> Path:
+    return live.data / "echo" / "users" / owner.id / "chats" / chat_id / "session.db"
+
+
+def test_an_unexpected_exception_is_told_with_a_reference_too(live: Live, readers: dict[Locale, Client]) -> None:
+    """The folder for a new user's chats cannot be made, because a file is there."""
+    users = {"en": live.new_user("Ada"), "fr": live.new_user("Léa", language="fr-FR")}
+    for user in users.values():
+        folder = live.data / "echo" / "users" / user.id
+        folder.mkdir(parents=True)
+        (folder / "chats").write_text("in the way")
+    for locale, turn in ask_both(users, "Explain tides").items():
+        found = re.search(r"\(([0-9a-f]{8})\)$", turn.error)
+        assert found, turn.error
+        assert locale_of("fr" if "données" in turn.error or "cassé" in turn.error else "en") == locale
+        assert found[1] in live.log()
