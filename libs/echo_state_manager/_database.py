@@ -131,15 +131,9 @@ class Database:
             raise
 
     async def _hop(self, function: Callable[[sqlite3.Connection], T]) -> T:
-        """Run a function on the connection's thread.
-
-        aiosqlite's public calls take one hop a statement. With ten statements a seal, fifty chats at once spent their
-        time on changing threads, not on writing.
-        """
         async with self._turn:
             try:
-                execute = cast("Callable[..., Awaitable[T]]", self._connection._execute)
-                return await execute(function, self._connection._conn)
+                return await on_thread(self._connection, function)
             except sqlite3.Error as error:
                 raise store_error(error) from error
 
@@ -203,11 +197,21 @@ async def open_database(path: Path, migrations: Sequence[Migration], clock: Cloc
     return Database(path, connection, clock)
 
 
+async def on_thread(connection: aiosqlite.Connection, function: Callable[[sqlite3.Connection], T]) -> T:
+    """Run a function on a connection's thread.
+
+    aiosqlite's public calls take one hop a statement. With ten statements a seal, fifty chats at once spent their time
+    on changing threads, not on writing (tests/bench/bench_store.py).
+    """
+    execute = cast("Callable[..., Awaitable[T]]", connection._execute)
+    return await execute(function, connection._conn)
+
+
 async def _prepare_patiently(connection: aiosqlite.Connection, migrations: Sequence[Migration], now_s: int) -> None:
     """Two processes that make the same file get SQLITE_BUSY at once, without SQLite's own waiting."""
     for attempts_left in range(OPEN_ATTEMPTS - 1, -1, -1):
         try:
-            await _prepare(connection, migrations, now_s)
+            await on_thread(connection, partial(_prepare, migrations, now_s))
         except sqlite3.Error as error:
             typed = store_error(error)
             if attempts_left == 0 or not isinstance(typed, StoreBusyError):
@@ -217,16 +221,15 @@ async def _prepare_patiently(connection: aiosqlite.Connection, migrations: Seque
         await asyncio.sleep(OPEN_RETRY_S)
 
 
-async def _prepare(connection: aiosqlite.Connection, migrations: Sequence[Migration], now_s: int) -> None:
-    rows = list(await connection.execute_fetchall("PRAGMA application_id"))
-    if rows[0][0] != APPLICATION_ID:
+def _prepare(migrations: Sequence[Migration], now_s: int, connection: sqlite3.Connection) -> None:
+    if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
         # Before the switch to WAL, so that the main file itself always says whose it is.
-        await connection.execute_fetchall(f"PRAGMA application_id = {APPLICATION_ID}")
-    rows = list(await connection.execute_fetchall("PRAGMA journal_mode = WAL"))
-    if rows[0][0] != "wal":
-        raise StoreUnavailableError(f"journal mode is {rows[0][0]}, not WAL")
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+    if mode != "wal":
+        raise StoreUnavailableError(f"journal mode is {mode}, not WAL")
     # In WAL mode NORMAL survives a killed process completely and a power cut without damage.
     # Source: https://www.sqlite.org/pragma.html#pragma_synchronous
-    await connection.execute_fetchall("PRAGMA synchronous = NORMAL")
-    await connection.execute_fetchall(f"PRAGMA journal_size_limit = {JOURNAL_SIZE_LIMIT_BYTES}")
-    await migrate(connection, migrations, now_s)
+    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute(f"PRAGMA journal_size_limit = {JOURNAL_SIZE_LIMIT_BYTES}").fetchone()
+    migrate(connection, migrations, now_s)

@@ -84,9 +84,10 @@ async def first_unfinished(store: SessionStore, turn: int) -> int:
         parent, turn = answered.shadow.cumulative_hash, turn + 1
 
 
-async def kill_repeatedly(data_dir: Path, times: int, seed: int) -> None:
+async def kill_repeatedly(data_dir: Path, times: int, seed: int) -> int:
+    """Kill and check; returns how many turns were finished in spite of it."""
     dice = random.Random(seed)
-    left, paths = Left(), EchoPaths(data_dir)
+    left, paths, finished = Left(), EchoPaths(data_dir), 0
     for round_no in range(times):
         if round_no % 20 == 0:
             # A fresh chat now and then: the moments in which the file itself is made are hit, too.
@@ -95,17 +96,19 @@ async def kill_repeatedly(data_dir: Path, times: int, seed: int) -> None:
         stores = SessionStores(paths, ManualClock())
         try:
             async with stores.open_file(paths.session_db(USER, CHAT)) as store:
-                left = await check(store, said, left)
+                before, left = left, await check(store, said, left)
+                finished += left.turn - before.turn
                 assert store.take_notices() == ()
         finally:
             await stores.close()
+    return finished
 
 
 async def test_a_killed_writer_loses_at_most_the_last_batch(tmp_path: Path) -> None:
-    await kill_repeatedly(tmp_path, times=15, seed=1)
+    assert await kill_repeatedly(tmp_path, times=15, seed=1) > 0
 
 
 @pytest.mark.deep
 @pytest.mark.timeout(1200)
 async def test_two_hundred_kills_lose_at_most_the_last_batch_each(tmp_path: Path) -> None:
-    await kill_repeatedly(tmp_path, times=200, seed=2)
+    assert await kill_repeatedly(tmp_path, times=200, seed=2) > 0

@@ -3,7 +3,6 @@
 import sqlite3
 from pathlib import Path
 
-import aiosqlite
 import pytest
 
 from echo_paths import EchoPaths
@@ -137,10 +136,10 @@ async def test_a_step_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
     path = tmp_path / "session.db"
     await bring(path, (*SESSION_MIGRATIONS, EXTRA))
     before = schema(path), steps(path)
-    connection = await aiosqlite.connect(path, isolation_level=None)
+    connection = sqlite3.connect(path, isolation_level=None)
     with pytest.raises(sqlite3.OperationalError, match="syntax error"):
-        await migrate(connection, (*SESSION_MIGRATIONS, EXTRA, BROKEN), 9)
-    await connection.close()
+        migrate(connection, (*SESSION_MIGRATIONS, EXTRA, BROKEN), 9)
+    connection.close()
     assert (schema(path), steps(path)) == before
 
 

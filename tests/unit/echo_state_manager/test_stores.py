@@ -60,6 +60,7 @@ async def test_the_file_is_in_wal_mode_where_the_layout_says(opener: SessionStor
         await store.seal(seal())
         path = paths.session_db(USER, CHAT)
         assert path.with_name("session.db-wal").exists()
+        assert path.parent.stat().st_mode & 0o777 == 0o700
         with sqlite3.connect(path) as other:
             assert other.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         other.close()
