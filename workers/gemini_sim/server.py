@@ -1,5 +1,6 @@
 """Builds the simulator's ASGI application and serves it by hypercorn (HTTP/1.1, h2c, TLS with ALPN)."""
 
+import logging
 import socket
 from collections.abc import Awaitable, Callable
 from typing import Any, cast
@@ -76,7 +77,7 @@ async def serve(
     config = Config()
     config.bind = [f"fd://{listener.detach()}"]
     config.certfile, config.keyfile = certfile, keyfile
-    config.errorlog = config.accesslog = None
+    config.errorlog, config.accesslog = logging.getLogger("echo.gemini_sim"), None
     config.include_server_header = False
     config.h2_max_concurrent_streams = 256
     config.keep_alive_timeout = 60

@@ -6,6 +6,7 @@ import pytest
 
 from echo_workers.gemini_sim.core.errors import GoogleRefusal
 from echo_workers.gemini_sim.core.generation import check_generation, thinks
+from echo_workers.gemini_sim.core.media import check_media
 from echo_workers.gemini_sim.core.models import all_models, find_model
 from echo_workers.gemini_sim.core.tools import check_tools, declared
 
@@ -161,6 +162,21 @@ def test_doubled_unknown_and_forced_names_are_refused() -> None:
 def test_generation_settings_out_of_range(config: dict[str, Any]) -> None:
     with pytest.raises(GoogleRefusal):
         check_generation({"generationConfig": config}, model("gemini-3-flash-preview"))
+
+
+@pytest.mark.parametrize("mime", ["", "image/gif", "image/jpg", "image/svg+xml", "application/json", "application/zip"])
+@pytest.mark.parametrize("inside", [False, True])
+def test_inline_data_of_other_kinds_is_refused(mime: str, inside: bool) -> None:
+    blob = {"inlineData": {"mimeType": mime, "data": "AAAA"}}
+    part = {"functionResponse": {"name": "f", "parts": [blob]}} if inside else blob
+    with pytest.raises(GoogleRefusal) as caught:
+        check_media([{"parts": [part]}])
+    assert caught.value.text == f"Unsupported MIME type: {mime}"
+
+
+@pytest.mark.parametrize("mime", ["image/png", "IMAGE/WEBP", "audio/mpeg", "video/mp4", "text/plain; charset=utf-8"])
+def test_inline_data_that_is_taken(mime: str) -> None:
+    check_media([{"parts": [{"inlineData": {"mimeType": mime, "data": "AAAA"}}]}])
 
 
 def test_aliases_exist_on_v1beta_only() -> None:

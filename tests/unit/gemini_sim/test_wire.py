@@ -139,7 +139,8 @@ def test_only_the_canonical_text_of_some_bytes_decodes(text: str) -> None:
 def test_every_field_of_the_table_leads_to_a_known_type() -> None:
     scalars = {"string", "bool", "int32", "int64", "float", "bytes", "duration", "timestamp", "struct", "value"}
     for message, fields in MESSAGES.items():
-        for name, (canonical, kind) in fields.items():
+        for name, (canonical, shown, kind) in fields.items():
             bare = kind.strip("[]{}").removeprefix("enum:")
             assert kind.startswith(("enum:", "[enum:")) or bare in scalars or bare in MESSAGES, (message, name, kind)
-            assert name in (canonical, snake(canonical))
+            assert name in (canonical, shown)
+            assert shown == snake(canonical)

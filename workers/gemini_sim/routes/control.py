@@ -24,7 +24,9 @@ async def _script(request: Request) -> Response:
 
 
 async def _requests(request: Request) -> Response:
-    return JSONResponse([entry.public() for entry in state_of(request).journal.entries])
+    state = state_of(request)
+    state.settle()
+    return JSONResponse([entry.public() for entry in state.journal.entries])
 
 
 async def _reset(request: Request) -> Response:

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from functools import partial
 from typing import Any, Final
 from urllib.parse import unquote
@@ -91,13 +91,14 @@ class Recorder:
         method, model = rpc_of(scope["method"], scope["path"], text)
         script = self._state.scripts.take(method, model, text)
         if script is None:
+            self._state.settle()
             serve = self._answer(scope, body, send, entry)
         else:
-            counts = script.status == 200 and method in ("generateContent", "streamGenerateContent")
-            account = (
-                partial(account_scripted, self._state, entry, scope["path"], _identity(scope), body) if counts else None
-            )
-            serve = self._play(script, method, send, entry, account)
+            if script.status == 200 and method in ("generateContent", "streamGenerateContent"):
+                # Counted when somebody looks, so that a scripted answer costs no more than its bytes.
+                count = partial(account_scripted, self._state, entry, scope["path"], _identity(scope), body)
+                self._state.pending.append(count)
+            serve = self._play(script, method, send, entry)
         await self._until_gone(serve, receive, entry)
 
     async def _until_gone(self, serve: Coroutine[Any, Any, None], receive: Receive, entry: Entry) -> None:
@@ -134,9 +135,7 @@ class Recorder:
 
         await self._app(scope, replay, tracked)
 
-    async def _play(
-        self, script: Script, method: str, send: Send, entry: Entry, account: Callable[[], None] | None
-    ) -> None:
+    async def _play(self, script: Script, method: str, send: Send, entry: Entry) -> None:
         entry.status = script.status
         is_stream = script.status == 200 and method == "streamGenerateContent"
         headers = {
@@ -154,8 +153,6 @@ class Recorder:
             await send({"type": "http.response.body", "body": chunk.data(), "more_body": True})
         if not started:
             await send({"type": "http.response.start", "status": script.status, "headers": raw})
-        if account is not None:
-            account()  # after the last chunk, so that scripted answers start without the cost of counting
         match script.end:
             case "close":
                 entry.ended = "complete"

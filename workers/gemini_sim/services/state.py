@@ -1,5 +1,6 @@
 """Everything that one simulator remembers."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from echo_workers.gemini_sim.core.prompt_cache import PromptCache
@@ -15,7 +16,11 @@ from echo_workers.gemini_sim.services.scripts import ScriptQueue
 
 @dataclass(slots=True, kw_only=True)
 class SimState:
-    """The parts that routes share; one object a simulator."""
+    """The parts that routes share; one object a simulator.
+
+    Args:
+        pending: token counts of scripted answers that nobody has asked for yet, oldest first.
+    """
 
     settings: SimSettings = field(default_factory=SimSettings)
     clock: SimClock = field(default_factory=SimClock)
@@ -26,6 +31,7 @@ class SimState:
     caches: CacheStore = field(default_factory=CacheStore)
     accounts: Accounts = field(default_factory=Accounts)
     answers: int = 0
+    pending: list[Callable[[], None]] = field(default_factory=list)
 
     def signer(self) -> Signer:
         """Issues and judges signatures under the current settings."""
@@ -37,7 +43,13 @@ class SimState:
         self.answers += 1
         return self.answers
 
+    def settle(self) -> None:
+        """Do the pending counts; called before anything that shows them or depends on their prompts."""
+        while self.pending:
+            self.pending.pop(0)()
+
     def reset(self) -> None:
-        """Empty request list and script queue; everything else (files, caches, accounts) stays."""
+        """Empty request list and script queue; everything else (files, caches, accounts, prompts) stays."""
+        self.settle()
         self.journal.clear()
         self.scripts.clear()
