@@ -26,9 +26,7 @@ BODIES = {
     "filters/echo_filter.py": "class Filter:\n    pass\n",
     "actions/echo_action.py": "class Action:\n    pass\n",
     "events/echo_event.py": "class Event:\n    async def event(self, event: dict):\n        pass\n",
-    "tools/echo_tool.py": (
-        'class Tools:\n    def add(self, a: int) -> int:\n        """Add one."""\n        return a + 1\n'
-    ),
+    "tools/echo_tool.py": 'class Tools:\n    def one(self) -> int:\n        """Count."""\n        return 1\n',
 }
 EXTRAS = {name: HEAD.format(title=Path(name).stem, id=Path(name).stem) + body for name, body in BODIES.items()}
 

@@ -45,7 +45,7 @@ class Up:
     def end(self, number: signal.Signals) -> tuple[int, str]:
         """Send a signal; the exit code and what was told on standard error."""
         self.process.send_signal(number)
-        _, told = self.process.communicate(timeout=40)
+        _, told = self.process.communicate(timeout=120)
         return self.process.returncode, told
 
 
@@ -88,7 +88,7 @@ def test_a_crash_loses_nothing_and_a_second_start_takes_over(tmp_path: Path) -> 
         assert turn.text and not turn.error
 
         with up("--demo", "--port", str(free_port()), "--data", str(tmp_path)) as rival:
-            told = json.loads(rival.process.communicate(timeout=60)[0])
+            told = json.loads(rival.process.communicate(timeout=200)[0])
             assert told["error"]["code"] == "already_running" and rival.process.returncode == ExitCode.CONFIG
 
         children = first.children()
@@ -120,7 +120,7 @@ def test_a_crash_loses_nothing_and_a_second_start_takes_over(tmp_path: Path) -> 
 def test_ctrl_c_while_starting_ends_everything(tmp_path: Path) -> None:
     with up("--demo", "--port", str(free_port()), "--data", str(tmp_path)) as starting:
         log = tmp_path / "run" / "logs" / "open-webui.log"
-        poll(lambda: True if log.exists() and len(starting.children()) == 2 else None, "the children", 60)
+        poll(lambda: True if log.exists() and len(starting.children()) == 2 else None, "the children", 200)
         children = starting.children()
         code, _ = starting.end(signal.SIGINT)
         assert code == ExitCode.INTERRUPTED
@@ -129,7 +129,7 @@ def test_ctrl_c_while_starting_ends_everything(tmp_path: Path) -> None:
 
 def test_a_child_that_ends_by_itself_is_told_with_its_log(tmp_path: Path) -> None:
     with up("--demo", "--port", str(free_port()), "--data", str(tmp_path), DATABASE_URL="nonsense") as broken:
-        out, _ = broken.process.communicate(timeout=90)
+        out, _ = broken.process.communicate(timeout=300)
         told = json.loads(out)
         assert broken.process.returncode == told["exit_code"] == ExitCode.BOOT_FAILED
         assert "open-webui" in told["error"]["message"] and "open-webui.log" in told["error"]["remedy"]
@@ -138,5 +138,5 @@ def test_a_child_that_ends_by_itself_is_told_with_its_log(tmp_path: Path) -> Non
 
 def test_without_a_key_the_simulator_answers_and_it_is_said(tmp_path: Path) -> None:
     with up("--port", str(free_port()), "--data", str(tmp_path), GEMINI_API_KEY="") as started:
-        poll(lambda: True if (tmp_path / "run" / "logs" / "simulator.log").exists() else None, "the simulator", 60)
+        poll(lambda: True if (tmp_path / "run" / "logs" / "simulator.log").exists() else None, "the simulator", 200)
         assert "simulator answers instead of Google" in started.end(signal.SIGTERM)[1]
