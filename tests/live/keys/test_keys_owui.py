@@ -1,5 +1,7 @@
 """Keys inside a real Open WebUI: who may see them, and that none stays in its database."""
 
+import json
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,7 +10,7 @@ import pytest
 from live.keys.conftest import CURIOUS, LIFECYCLE
 from live.keys.owui import OpenWebUI
 
-pytestmark = [pytest.mark.owui, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.owui, pytest.mark.timeout(400)]
 
 Until = Callable[[Callable[[], bool]], None]
 INSTANCE_KEY = "instance-key-for-the-tests-7Q9x"
@@ -81,20 +83,6 @@ def test_a_reload_replaces_the_routes(owui: OpenWebUI) -> None:
     assert owui.call("GET", "/echo/api/keys").json()["admin"] is True
 
 
-def test_a_start_serves_the_routes_at_once_and_moves_a_key_that_was_missed(owui: OpenWebUI, until: Until) -> None:
-    owui.toggle("echo_lifecycle")
-    owui.call("POST", VALVES, {"GEMINI_API_KEY": INSTANCE_KEY}).raise_for_status()
-    assert owui.valves("echo_orchestrator")["GEMINI_API_KEY"] == INSTANCE_KEY
-    owui.stop()
-    owui.start()
-    owui.toggle("echo_lifecycle")
-    owui.stop()
-    owui.start()
-    assert owui.call("GET", "/echo/api/health", token="").json()["status"] == "ok"
-    until(lambda: owui.valves("echo_orchestrator")["GEMINI_API_KEY"] == "stored")
-    until(lambda: INSTANCE_KEY.encode() not in owui.database_bytes())
-
-
 def test_the_records_of_deleted_chats_and_users_go(owui: OpenWebUI, until: Until) -> None:
     user_id, token = owui.add_user("cyd")
     users = owui.data_dir / "echo" / "users"
@@ -130,10 +118,20 @@ def test_the_records_of_deleted_chats_and_users_go(owui: OpenWebUI, until: Until
     assert kept_id != gone_id
 
 
-def test_what_was_deleted_while_echo_was_away_goes_at_the_next_start(owui: OpenWebUI, until: Until) -> None:
+def test_a_start_serves_the_routes_and_makes_up_for_what_was_missed(owui: OpenWebUI, until: Until) -> None:
     admin_id = owui.call("GET", "/api/v1/auths/").json()["id"]
     orphan = owui.data_dir / "echo" / "users" / admin_id / "chats" / "11111111-2222-4333-8444-555555555555"
     orphan.mkdir(parents=True)
     owui.stop()
+    database = sqlite3.connect(owui.data_dir / "webui.db")
+    valves = json.dumps({"GEMINI_API_KEY": INSTANCE_KEY, "GEMINI_BASE_URL": "http://127.0.0.1:9"})
+    with database:
+        database.execute("UPDATE function SET valves = ? WHERE id = 'echo_orchestrator'", (valves,))
+    database.close()
+    assert INSTANCE_KEY.encode() in owui.database_bytes()
     owui.start()
+    assert owui.call("GET", "/echo/api/health", token="").json()["status"] == "ok"
+    until(lambda: owui.valves("echo_orchestrator")["GEMINI_API_KEY"] == "stored")
+    assert owui.valves("echo_orchestrator")["GEMINI_BASE_URL"] == "http://127.0.0.1:9"
+    until(lambda: INSTANCE_KEY.encode() not in owui.database_bytes())
     until(lambda: not orphan.exists())
