@@ -22,7 +22,7 @@ from echo_cli._output import Output
 from echo_constants import ECHO_VERSION, EchoError
 
 #: Modules of this package that hold a command, in the order that --help shows.
-COMMANDS: Final = ("up", "sim", "install", "uninstall", "bundle", "doctor", "backup")
+COMMANDS: Final = ("up", "serve", "sim", "install", "uninstall", "bundle", "doctor", "backup")
 
 
 @contextmanager
