@@ -34,22 +34,29 @@ async def on_bundle_event(
     """
     functions = [BundledFunction.of(fields) for fields in bundle]
     if is_own_start(event_name, event, own_id):
-        await _put_model_record(functions, own_id, renew=event_name != "system.startup.started")
+        importer = await Functions.get_function_by_id(own_id)
+        owner = (importer.user_id if importer else "") or ""
+        await put_model_record(functions, owner, renew=event_name != "system.startup.started")
         await _tell(functions, own_id, switched_on=own_id)
     elif event_name.startswith("function."):
         await _tell(functions, own_id)
 
 
-async def _put_model_record(functions: Sequence[BundledFunction], own_id: str, *, renew: bool) -> None:
+async def put_model_record(functions: Sequence[BundledFunction], owner_id: str, *, renew: bool) -> None:
+    """Make ECHO's record in the list of models.
+
+    Args:
+        functions: ECHO's functions; those for one model only are named in the record.
+        owner_id: user id of whoever the record shall belong to; "" = nobody.
+        renew: bring a record that is there already to what ECHO needs.
+    """
     ids = {
         f"{kind}_ids": [item.id for item in functions if item.kind == kind and item.scope == "model"]
         for kind in ("action", "filter", "tool")
     }
     present = await Models.get_model_by_id(ECHO_MODEL_ID)
     if present is None:
-        importer = await Functions.get_function_by_id(own_id)
-        owner = (importer.user_id if importer else "") or ""
-        await Models.insert_new_model(ModelForm(**new_record(**ids)), owner)
+        await Models.insert_new_model(ModelForm(**new_record(**ids)), owner_id)
         logger.info("The model record %s was made", ECHO_MODEL_ID)
     elif renew:
         record = present.model_dump()
