@@ -1,7 +1,7 @@
-"""The whole pipe beside bare httpx with SSE and JSON decoding: time to the first chunk by length of the chat, and cost per chunk.
+"""The whole pipe beside bare httpx with SSE and JSON decoding: time to the first chunk, and cost per chunk.
 
-Open WebUI's real database and ECHO's real stores are in the way, Open WebUI's own work is not; what it spends on loading
-the same chat is printed beside.
+Open WebUI's real database and ECHO's real stores are in the way, Open WebUI's own work is not; what it spends on
+loading the same chat is printed beside.
 """
 
 import asyncio
