@@ -56,7 +56,7 @@ def test_a_content_without_parts_is_refused() -> None:
 def test_sealed_bytes_are_joined_untouched() -> None:
     odd = b'{ "role":"user", "parts":[{"text":"\\u00e9"}] }'
     array = b'[{"role":"model","parts":[{"text":"a"}]},{"role":"user","parts":[{"text":"b"}]}]'
-    joined = join_contents([odd, array, b"[]"])
+    joined = join_contents([odd, array, b"[]", b"[ ]"])
     assert joined == b"[" + odd + b"," + array[1:]
     assert len(json.loads(joined)) == 3
     assert join_contents([]) == b"[]"

@@ -58,6 +58,7 @@ def test_text_and_images_keep_their_order() -> None:
         {"inlineData": {"mimeType": "application/pdf", "data": "eA=="}},
     ]
     assert wires(user_parts("a")) == [{"text": "a"}]
+    assert user_parts([image("")]) == user_parts([{"type": "image_url", "image_url": None}]) == []
     assert user_parts("") == user_parts([]) == user_parts([{"type": "text"}, {"type": "?"}, 3, ""]) == []
 
 

@@ -176,9 +176,10 @@ def test_arguments_that_arrive_in_pieces_make_one_call() -> None:
         chunk(part(piece("$.dish.steps[0].text", True, stringValue="it"))),
         chunk(part(piece("$.dish.steps[0].text", stringValue=""), piece("$.dish.steps[1].text", stringValue="eat"))),
         chunk(part(piece("$.n", numberValue=2), piece("$.hot", boolValue=False), piece("$['a b']", nullValue="x"))),
-        chunk({"functionCall": {}}, {"functionCall": {"name": "wash", "args": {}}}, reason="STOP"),
+        chunk({"functionCall": {"partialArgs": [piece("$.dish.steps[1]", numberValue=0)]}}),
+        chunk({"functionCall": {"name": "wash", "args": {}}}, reason="STOP"),
     )
-    args = {"dish": {"steps": [{"text": "cut it"}, {"text": "eat"}]}, "n": 2, "hot": False, "a b": None}
+    args = {"dish": {"steps": [{"text": "cut it"}, 0]}, "n": 2, "hot": False, "a b": None}
     whole = {"functionCall": {"id": "i1", "name": "cook", "args": args}, "thoughtSignature": "c2ln"}
     assert [part.wire for part in result.parts] == [whole, {"functionCall": {"name": "wash", "args": {}}}]
     assert [event.part.name for event in events] == ["cook", "wash"]
@@ -214,3 +215,10 @@ def test_finishing_early_does_not_disturb_the_stream() -> None:
     assert processor.finish().text == "a"
     processor.process(chunk({"text": "b"}, reason="STOP"))
     assert [part.wire for part in processor.finish().parts] == [{"text": "ab"}]
+
+
+def test_counts_may_be_text_and_nonsense_is_nothing() -> None:
+    _, result = run(
+        {"usageMetadata": {"promptTokenCount": "7", "candidatesTokenCount": "x", "thoughtsTokenCount": True}}
+    )
+    assert result.usage == Usage(prompt_tokens=7, total_tokens=7)

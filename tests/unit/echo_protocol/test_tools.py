@@ -194,6 +194,63 @@ def test_more_than_512_tools_are_cut_with_a_notice() -> None:
             },
         ),
         (
+            {"anyOf": [{"type": "null"}, {"const": None}], "description": "n"},
+            {"type": "null", "description": "n"},
+            {"type": "string", "nullable": True, "description": "n"},
+        ),
+        (
+            {"type": ["array", "null"], "items": {"type": ["string", "integer", "null"]}},
+            {
+                "anyOf": [
+                    {"type": "array", "items": {"anyOf": [TEXT, {"type": "integer"}, {"type": "null"}]}},
+                    {"type": "null"},
+                ],
+            },
+            {
+                "type": "array", "nullable": True,
+                "items": {"anyOf": [{**TEXT, "nullable": True}, {"type": "integer", "nullable": True}]},
+            },
+        ),
+        (
+            {"type": "object", "minProperties": 1, "maxLength": 3},
+            {"type": "object", "properties": {}, "description": "(minProperties: 1)"},
+            {"type": "object", "minProperties": 1},
+        ),
+        (
+            {"type": "array", "items": [{"type": "string"}], "additionalItems": {"type": "integer"}},
+            {"type": "array", "prefixItems": [TEXT], "items": {"type": "integer"}},
+            {"type": "array", "items": {"type": "integer"}, "description": "(a fixed list of 1 values)"},
+        ),
+        (
+            {"type": ["integer", "string"], "enum": [1, "a", True]},
+            {"anyOf": [{"type": "integer", "enum": [1]}, {"type": "string", "enum": ["a"]}]},
+            {"anyOf": [{"type": "integer", "description": "(one of: 1)"}, {"type": "string", "enum": ["a"]}]},
+        ),
+        (
+            {"enum": [True, False], "description": "n"},
+            {"type": "boolean", "description": "n\n(one of: true, false)"},
+            {"type": "boolean", "description": "n\n(one of: true, false)"},
+        ),
+        (
+            {"enum": ["a", 1.5, [1], {"b": 2}]},
+            {"anyOf": [{**TEXT, "enum": ["a"]}, {"type": "number", "enum": [1.5]},
+                       {"type": "array", "description": "(one of: [1])"},
+                       {"type": "object", "properties": {}, "description": '(one of: {"b":2})'}]},
+            {"anyOf": [{**TEXT, "enum": ["a"]}, {"type": "number", "description": "(one of: 1.5)"},
+                       {"type": "array", "items": TEXT, "description": "(one of: [1])"},
+                       {"type": "object", "description": '(one of: {"b":2})'}]},
+        ),
+        (
+            {"anyOf": [True, {"type": "string"}], "default": "a"},
+            {"anyOf": [{}, {"type": "string"}]},
+            {"anyOf": [{**TEXT, "description": "(any value, as JSON)"}, TEXT]},
+        ),
+        (
+            {"allOf": [{"allOf": [{"type": "string"}]}, {"allOf": [{"minLength": 2}]}], "$ref": 3},
+            {"type": "string", "minLength": 2},
+            {"type": "string", "minLength": 2},
+        ),
+        (
             {"oneOf": [{"const": "a"}, {"const": "b"}]},
             {"anyOf": [{"type": "string", "enum": ["a"]}, {"type": "string", "enum": ["b"]}]},
             {"anyOf": [{"type": "string", "enum": ["a"]}, {"type": "string", "enum": ["b"]}]},
