@@ -32,9 +32,11 @@ class ShadowCache:
         """Drop what was written since.
 
         Args:
-            changed: message id and revision of every row above `self.revision`.
+            changed: message id and revision of every row above `self.revision`; an empty id stands for all messages.
         """
         for message_id, revision in changed:
+            if not message_id:
+                self._drop_all()
             self.drops += 1
             self.revision = max(self.revision, revision)
             dropped = self._shadows.pop(message_id, None)
@@ -66,9 +68,13 @@ class ShadowCache:
                 self._held_bytes += size_bytes
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Forget everything; for another file in the place of the one that was read."""
+        self._drop_all()
+        self.revision = 0
+
+    def _drop_all(self) -> None:
         self.drops += 1
-        self.revision = self._held_bytes = 0
+        self._held_bytes = 0
         self._shadows.clear()
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Final
 
 from echo_core.records import Shadow, SignatureRow
 from echo_core.sealing import relink, signature_rows
@@ -27,10 +28,14 @@ from echo_state_manager._sql import (
     DELETE_STRAY_SIGNATURES,
     INSERT_SUTURE,
     MOVE_TOOL_IO,
+    RAISE_FLOOR,
     RELINK_SHADOW,
     SET_INVARIANT,
 )
 from echo_state_manager.session import SessionStore
+
+#: Later than any record.
+_ANY_TIME_S: Final = 2**62
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +70,7 @@ async def repair(store: SessionStore) -> RepairReport:
     Raises:
         StoreError: nothing was changed.
     """
-    report = await store.file.write(_repair)
-    store.forget_cached()
-    return report
+    return await store.file.write(_repair)
 
 
 async def _repair(tx: Transaction) -> RepairReport:
@@ -104,6 +107,8 @@ async def _drop_untrusted(tx: Transaction) -> tuple[list[Audited], list[str]]:
             dropped.append(audited.shadow.message_id)
         else:
             kept.append(audited)
+    if dropped:
+        await tx.rows(RAISE_FLOOR, (_ANY_TIME_S, tx.now_s))
     for message_id in dropped:
         await tx.rows("DELETE FROM message_shadows WHERE message_id = ?", (message_id,))
     return kept, dropped

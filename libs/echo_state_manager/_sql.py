@@ -29,10 +29,22 @@ PAGE_OF_FORMER: Final = """
         model_id, client_hash, blob_refs, sealed_hash, rowid
     FROM rich_payloads WHERE rowid > ? ORDER BY rowid LIMIT ?"""
 
-#: With nothing cached only the newest revision matters; no message has an empty id.
+#: With nothing cached only the newest revision matters.
 SELECT_NEWEST: Final = "SELECT '', coalesce(max(revision), 0) FROM message_shadows"
 
-SELECT_CHANGED: Final = "SELECT message_id, revision FROM message_shadows WHERE revision > ?"
+#: What was written since a revision. No message has an empty id: it stands for all of them, after a deletion.
+SELECT_CHANGED: Final = """
+    SELECT message_id, revision FROM message_shadows WHERE revision > ?1
+    UNION ALL SELECT '', CAST(value AS INTEGER) FROM echo_settings
+        WHERE key = '_revision_floor' AND CAST(value AS INTEGER) > ?1"""
+
+#: Deleting takes a revision, too: it must not be given again, and whoever has read before must notice.
+RAISE_FLOOR: Final = """
+    INSERT INTO echo_settings (key, value, updated_at)
+    SELECT '_revision_floor', (SELECT max(coalesce((SELECT max(revision) FROM message_shadows), 0),
+        coalesce((SELECT CAST(value AS INTEGER) FROM echo_settings WHERE key = '_revision_floor'), 0)) + 1), ?2
+    WHERE EXISTS (SELECT 1 FROM message_shadows WHERE created_at < ?1)
+    ON CONFLICT (key) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at"""
 
 #: A message that says something else than before has to be embedded anew.
 UPSERT_SHADOW: Final = """
@@ -40,7 +52,8 @@ UPSERT_SHADOW: Final = """
         cumulative_hash, visible_text, state, updated_at, fingerprint, lock_provisional, backend, model_id,
         client_hash, blob_refs, sealed_hash, created_at, revision)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
-        (SELECT coalesce(max(revision), 0) + 1 FROM message_shadows))
+        (SELECT max(coalesce((SELECT max(revision) FROM message_shadows), 0),
+            coalesce((SELECT CAST(value AS INTEGER) FROM echo_settings WHERE key = '_revision_floor'), 0)) + 1))
     ON CONFLICT (message_id) DO UPDATE SET
         chat_id = excluded.chat_id, role = excluded.role, full_parts_json = excluded.full_parts_json,
         overlay_json = excluded.overlay_json, parent_hash = excluded.parent_hash,
@@ -53,7 +66,8 @@ UPSERT_SHADOW: Final = """
 
 LOCK_SHADOW: Final = """
     UPDATE message_shadows SET updated_at = ?, fingerprint = ?, lock_provisional = ?,
-        revision = (SELECT max(revision) + 1 FROM message_shadows)
+        revision = (SELECT max(coalesce((SELECT max(revision) FROM message_shadows), 0),
+            coalesce((SELECT CAST(value AS INTEGER) FROM echo_settings WHERE key = '_revision_floor'), 0)) + 1)
     WHERE message_id = ?"""
 
 KEEP_FORMER: Final = """
@@ -114,7 +128,8 @@ INSERT_SUTURE: Final = """
 
 RELINK_SHADOW: Final = """
     UPDATE message_shadows SET parent_hash = ?, cumulative_hash = ?,
-        revision = (SELECT max(revision) + 1 FROM message_shadows)
+        revision = (SELECT max(coalesce((SELECT max(revision) FROM message_shadows), 0),
+            coalesce((SELECT CAST(value AS INTEGER) FROM echo_settings WHERE key = '_revision_floor'), 0)) + 1)
     WHERE message_id = ?"""
 
 UPSERT_SETTING: Final = """

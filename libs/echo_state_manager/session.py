@@ -16,6 +16,7 @@ from echo_state_manager._session_file import SessionFile
 from echo_state_manager._sql import (
     FORGET_BEFORE,
     FORGET_ORPHANS,
+    RAISE_FLOOR,
     SELECT_BY_CLIENT_HASH,
     SELECT_CHANGED,
     SELECT_LOG,
@@ -98,12 +99,12 @@ class SessionStore:
     async def forget_before(self, epoch_s: float) -> None:
         """Remove every message that was sealed before a time, with all that belongs to it and to no other."""
         batch = Batch(self.file.now_s)
+        batch.add(RAISE_FLOOR, (int(epoch_s), batch.now_s))
         for statement in FORGET_BEFORE:
             batch.add(statement, (int(epoch_s),))
         for statement in FORGET_ORPHANS:
             batch.add(statement, ())
         await self.file.execute(batch)
-        self.forget_cached()
 
     async def lock(self, message_id: str, lock: VersionLock) -> None:
         """Record what Open WebUI's row looks like now; nothing happens for a message without a shadow."""
@@ -152,10 +153,6 @@ class SessionStore:
         batch = Batch(self.file.now_s)
         _save.save_session_setting(batch, {key: value})
         await self.file.execute(batch)
-
-    def forget_cached(self) -> None:
-        """Read everything anew; for whoever removed shadows behind the cache's back."""
-        self._cache.clear()
 
     async def _read_shadows(self, message_ids: Sequence[str]) -> dict[str, Shadow]:
         rows = await self.file.rows(SELECT_SHADOWS, (json_ids(message_ids),))

@@ -43,3 +43,9 @@ def test_clearing_forgets_the_revision_too() -> None:
     cache.clear()
     cache.add([ONE], reading_began)
     assert (cache.revision, cache.lookup(["m1"])) == (0, ({}, ["m1"]))
+
+
+def test_a_deletion_drops_everything_and_keeps_the_newest_revision() -> None:
+    cache = cache_with()
+    cache.advance([("m9", 9), ("", 8)])
+    assert (cache.revision, cache.lookup(["m1", "m2"])) == (9, ({}, ["m1", "m2"]))

@@ -68,3 +68,27 @@ async def test_a_conversation_that_goes_on_keeps_the_hashes_of_its_ancestors_onl
     left = counts(store.file.path)
     assert (left["message_shadows"], left["suture_index"], left["tool_journal"], left["blobs"]) == (2, 6, 1, 0)
     assert (await verify(store)).breaks == ()
+
+
+async def test_whoever_had_read_before_notices_what_was_forgotten_and_written_anew(
+    store: SessionStore, clock: ManualClock, tmp_path: Path
+) -> None:
+    other_process = SessionStores(EchoPaths(tmp_path), clock)
+    async with other_process.open_api(USER) as reader:
+        await store.seal(sealed("m1", "old"))
+        assert len(await reader.get_message_shadows(["m1"])) == 1
+        await store.forget_before(1500)
+        again = sealed("m1", "new")
+        await store.seal(again)
+        assert await reader.get_message_shadows(["m1"]) == {"m1": again.shadow}
+        await store.forget_before(1500)
+        assert await reader.get_message_shadows(["m1"]) == {}
+    await other_process.close()
+
+
+async def test_forgetting_nothing_leaves_everything_as_it_was(store: SessionStore) -> None:
+    seals = chain(["a", "b"])
+    await store.seal_many(seals)
+    await store.forget_before(1000)
+    assert len(await store.get_message_shadows(["m0", "m1"])) == 2
+    assert await store.get_setting("_revision_floor") is None
