@@ -24,14 +24,20 @@ from echo_workers.gemini_sim.services.state import SimState
 
 def create_app(settings: SimSettings | None = None) -> ASGIApp:
     """A fresh simulator with its own memory."""
-    state = SimState(settings=settings or SimSettings())
+    first = settings or SimSettings()
+    state = SimState(settings=first)
     parts = (control, oauth, internal, files, caches, models)
     app = Starlette(
         routes=[route for part in parts for route in part.routes()],
         exception_handlers={404: _not_found, 405: _not_found},
     )
-    app.state.sim = state
-    app.state.code_assist = CodeAssist(state)
+    app.state.sim, app.state.code_assist = state, CodeAssist(state)
+
+    def start_over() -> None:
+        state.start_over(first)
+        app.state.code_assist = CodeAssist(state)
+
+    app.state.start_over = start_over
     return Recorder(app, state)
 
 

@@ -188,6 +188,17 @@ def test_reset_empties_list_and_queue(sim: RunningSim) -> None:
     assert [row["n"] for row in sim.requests()] == [1]
 
 
+def test_starting_over_forgets_everything(sim: RunningSim) -> None:
+    long = {"contents": [{"role": "user", "parts": [{"text": "once upon a time " * 500}]}]}
+    before = sim.advance(3_600)
+    sim.settings(chunk_delay_ms=1)
+    httpx.post(sim.base_url + STREAM, json=long, headers=KEY)
+    sim.reset(everything=True)
+    assert sim.advance(0) < before
+    httpx.post(sim.base_url + STREAM, json=long, headers=KEY)
+    assert [row["cached_tokens"] for row in sim.requests()] == [0]
+
+
 def test_secrets_are_masked_and_still_told_apart(sim: RunningSim) -> None:
     secrets = [
         "key-in-header",

@@ -1,7 +1,7 @@
 """Everything that one simulator remembers."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 from echo_workers.gemini_sim.core.prompt_cache import PromptCache
 from echo_workers.gemini_sim.core.settings import SimSettings
@@ -53,3 +53,9 @@ class SimState:
         self.settle()
         self.journal.clear()
         self.scripts.clear()
+
+    def start_over(self, settings: SimSettings) -> None:
+        """Become a fresh simulator: nothing remembered, the clock right, these settings."""
+        fresh = SimState(settings=settings)
+        for part in fields(SimState):
+            setattr(self, part.name, getattr(fresh, part.name))
