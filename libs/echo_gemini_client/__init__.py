@@ -2,7 +2,8 @@
 
 from echo_gemini_client._apis import AiStudioApi, Api, CodeAssistApi, WireCall
 from echo_gemini_client._attempts import OnWait
-from echo_gemini_client._client import ClientSettings, EchoGeminiClient, KeySource
+from echo_gemini_client._client import Answer, ClientSettings, EchoGeminiClient, KeySource
+from echo_gemini_client._files import GeminiFiles, embed_texts
 from echo_gemini_client.errors import (
     AccountVerification,
     ContextTooLarge,
@@ -30,11 +31,13 @@ from echo_gemini_client.errors import (
 __all__ = [
     "AccountVerification",
     "AiStudioApi",
+    "Answer",
     "Api",
     "ClientSettings",
     "CodeAssistApi",
     "ContextTooLarge",
     "EchoGeminiClient",
+    "GeminiFiles",
     "KeyMissing",
     "KeyRejected",
     "KeySource",
@@ -57,4 +60,5 @@ __all__ = [
     "TimedOut",
     "TlsFailed",
     "WireCall",
+    "embed_texts",
 ]
