@@ -3,7 +3,7 @@
 import asyncio
 import json
 import re
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
@@ -12,14 +12,18 @@ from echo_constants import EchoError
 from echo_core.ports import GenerateRequest
 from echo_gemini_client import (
     EchoGeminiClient,
+    GeminiFiles,
     ModelNotFound,
     ModelOverloaded,
+    PermissionRefused,
     QuotaNotInTier,
     QuotaPerDay,
     QuotaPerMinute,
+    RequestRefused,
     ServerFailed,
     StreamBroken,
     TimedOut,
+    embed_texts,
 )
 from echo_http import StreamLimits
 from echo_workers.gemini_sim.core import faults
@@ -188,3 +192,35 @@ async def test_code_assist_answers_through_its_envelope(make_client: Make, sim: 
 
 async def test_nothing_blocks_the_event_loop(client: EchoGeminiClient, no_blocking: object) -> None:
     assert text_of(await collect(client, ask()))
+
+
+async def test_files_are_uploaded_in_parts_read_and_deleted(client: EchoGeminiClient, sim: RunningSim) -> None:
+    async def content() -> AsyncIterator[bytes]:
+        for _ in range(9):
+            yield b"x" * 2**20
+
+    files = GeminiFiles(client)
+    file = await files.upload(content(), size_bytes=9 * 2**20, mime_type="text/plain", display_name="grand.txt")
+    assert (file["sizeBytes"], file["displayName"]) == (str(9 * 2**20), "grand.txt")
+    uploads = [row for row in sim.requests() if "upload_id=" in row["path"]]
+    assert [row["body_bytes"] for row in uploads] == [8 * 2**20, 2**20]
+    assert all("x-goog-api-key" not in row["headers"] for row in uploads)
+    assert (await files.get(file["name"]))["uri"] == file["uri"]
+    await files.delete(file["name"])
+    with pytest.raises(PermissionRefused):
+        await files.get(file["name"])
+
+
+async def test_a_file_of_another_size_than_announced_is_not_finished(client: EchoGeminiClient) -> None:
+    async def content() -> AsyncIterator[bytes]:
+        yield b"abc"
+
+    with pytest.raises(RequestRefused, match="3 bytes, 4"):
+        await GeminiFiles(client).upload(content(), size_bytes=4, mime_type="text/plain")
+
+
+async def test_texts_are_embedded_in_one_call(client: EchoGeminiClient, sim: RunningSim) -> None:
+    vectors = await embed_texts(client, "gemini-embedding-001", ["un", "deux"], dimension=768)
+    assert [len(vector) for vector in vectors] == [768, 768]
+    assert vectors[0] != vectors[1]
+    assert len(sim.requests()) == 1

@@ -2,10 +2,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 
-from echo_gemini_client import AiStudioApi, Api, ClientSettings, EchoGeminiClient
+from echo_gemini_client import AiStudioApi, Api, ClientSettings, EchoGeminiClient, OnWait
 from echo_http import CircuitBreaker, EchoTransport, ProxySettings, TransportSettings
 from gemini_scripts import KEY, Waits
-from http_servers import InstantClock
+from http_servers import Certificates, InstantClock
 
 
 @pytest.fixture
@@ -26,6 +26,7 @@ async def make_client() -> AsyncIterator[Callable[..., EchoGeminiClient]]:
         key_source: Callable[[], Awaitable[str | None]] | None = None,
         settings: ClientSettings | None = None,
         breaker: CircuitBreaker | None = None,
+        on_wait: OnWait | None = None,
     ) -> EchoGeminiClient:
         async def source() -> str | None:
             return key
@@ -36,9 +37,15 @@ async def make_client() -> AsyncIterator[Callable[..., EchoGeminiClient]]:
             transport,
             settings=settings,
             breaker=breaker,
+            on_wait=on_wait,
             clock=InstantClock(),
             random_source=lambda: 0.0,
         )
 
     yield make
     await transport.aclose()
+
+
+@pytest.fixture(scope="session")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
+    return Certificates(tmp_path_factory.mktemp("certificates"))

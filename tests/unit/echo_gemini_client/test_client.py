@@ -26,10 +26,11 @@ from echo_gemini_client import (
     ServerFailed,
     StreamBroken,
     TimedOut,
+    TlsFailed,
 )
 from echo_http import BreakerSettings, CircuitBreaker, RetryPolicy, StreamLimits
 from gemini_scripts import KEY, LAST, OVERLOADED, Script, Waits, chunk, event, google_error
-from http_servers import H2Server, ServerStream, eventually
+from http_servers import Certificates, H2Server, ServerStream, eventually
 
 Make = Callable[..., EchoGeminiClient]
 BODY = b'{"contents": [{"role":"user","parts":[{"text":"\xc3\xa9"}]}] }'
@@ -350,3 +351,21 @@ async def test_code_assist_wraps_the_same_bytes_and_unwraps_answers(make_client:
         }
         assert await client.count_tokens(REQUEST) == 3
         assert await client.list_models() == [{"name": "models/m1", "x": 1}]
+
+
+async def test_an_untrusted_certificate_is_told_as_such(make_client: Make, certificates: Certificates) -> None:
+    async with H2Server(Script(), tls=certificates.server_context("h2")) as server:
+        with pytest.raises(TlsFailed, match="CERTIFICATE_VERIFY_FAILED"):
+            await collect(make_client(server.url))
+
+
+@pytest.mark.parametrize("url", ["nonsense", "ftp://example.com", "http://", "http://[::1"])
+async def test_a_base_url_that_is_none_is_told(make_client: Make, url: str) -> None:
+    with pytest.raises(NetworkUnreachable):
+        await collect(make_client(url))
+
+
+async def test_a_client_may_be_told_of_all_its_waits(make_client: Make, waits: Waits) -> None:
+    async with H2Server(Script((503, OVERLOADED), (200, {"totalTokens": 1}))) as server:
+        await make_client(server.url, on_wait=waits).count_tokens(REQUEST)
+        assert waits == [(1.0, "gemini_model_overloaded")]
