@@ -111,7 +111,7 @@ class OwuiHost:
             if sqlite:
                 # Freed bytes are overwritten with zeros. Source: https://sqlite.org/pragma.html#pragma_secure_delete
                 await session.execute(text("PRAGMA secure_delete = ON"))
-            lock = update(Function).where(Function.id == PIPE_ID).values(version_id=Function.version_id)
+            lock = update(Function).where(Function.id == PIPE_ID).values(is_active=Function.is_active)
             await session.execute(lock)
             function = await session.get(Function, PIPE_ID, populate_existing=True)
             if function is None or (valves := _readable(function.valves)) is None:
