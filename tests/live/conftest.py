@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from echo_cli._functions import FUNCTIONS_ROOT
+from echo_cli._model_record import ECHO_MODEL_ID
 from live.client import Client
 from live.page import ChatPage, chromium
 from live.stack import Live
@@ -51,9 +52,21 @@ def sim_reset(live: Live) -> None:
     live.sim.reset()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
+def ada(live: Live) -> Client:
+    """A plain user who speaks English. Shared, because an account costs seconds: make chats of your own."""
+    return live.new_user("Ada")
+
+
+@pytest.fixture(scope="session")
+def lea(live: Live) -> Client:
+    """A plain user who speaks French; shared like `ada`."""
+    return live.new_user("Léa", language="fr-FR")
+
+
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """A headless Chromium for one test."""
+    """A headless Chromium for the tests of one module, none of which may be async: Playwright's loop runs."""
     with chromium() as started:
         yield started
 
@@ -75,8 +88,9 @@ def open_page(live: Live, browser: Browser) -> Iterator[Callable[[Client], ChatP
 
 
 @pytest.fixture
-def chat_page(live: Live, open_page: Callable[[Client], ChatPage]) -> ChatPage:
+def chat_page(live: Live, browser: Browser) -> Iterator[ChatPage]:
     """A tab of a new English-speaking user, on an empty chat with ECHO."""
-    page = open_page(live.new_user())
-    page.new_chat()
-    return page
+    page = ChatPage(browser, live.url)
+    page.enter(live.new_user(), f"/?models={ECHO_MODEL_ID}")
+    yield page
+    page.context.close()

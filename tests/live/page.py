@@ -47,6 +47,16 @@ USER = "[id^='message-']:has(.chat-user)"
 COMPLETE = ".regenerate-response-button"
 STOP = "button[aria-label='Stop']"
 
+#: Keeps the texts of the last element that fits, whenever anything in the page changes.
+_WATCH = """selector => {
+    const texts = window.__watched = [];
+    const look = () => {
+        const text = [...document.querySelectorAll(selector)].at(-1)?.innerText ?? "";
+        if (text !== texts.at(-1)) texts.push(text);
+    };
+    new MutationObserver(look).observe(document.body, {childList: true, subtree: true, characterData: true});
+}"""
+
 #: Console lines of Open WebUI's own page that say nothing about us.
 _KNOWN_NOISE = re.compile(r"No token found in localStorage|ResizeObserver loop")
 
@@ -84,15 +94,22 @@ class ChatPage:
         self.page.click("button[type=submit]")
         self._ready()
 
-    def enter(self, client: Client) -> None:
+    def enter(self, client: Client, path: str = "/") -> None:
         """Be signed in as the client is, without the form."""
         self._remember(locale=self.language, token=client.token or "")
-        self.page.goto("/")
+        self.page.goto(path)
         self._ready()
 
     def new_chat(self, model: str = ECHO_MODEL_ID, *, temporary: bool = False) -> None:
         """An empty chat with one model."""
         self.page.goto(f"/?models={model}" + ("&temporary-chat=true" if temporary else ""))
+        self._ready()
+        self._expected_answers = 0
+
+    def next_chat(self) -> None:
+        """An empty chat with the model that is chosen, without loading the page again."""
+        self.page.keyboard.press("Control+Shift+O")
+        expect(self.page.locator(ASSISTANT)).to_have_count(0, timeout=WAIT_MS)
         self._ready()
         self._expected_answers = 0
 
@@ -128,6 +145,15 @@ class ChatPage:
         expect(self.page.locator(ASSISTANT)).to_have_count(self._expected_answers, timeout=WAIT_MS)
         expect(self.page.locator(ASSISTANT).last.locator(COMPLETE)).to_be_attached(timeout=WAIT_MS)
         expect(self.page.locator(STOP)).to_have_count(0, timeout=WAIT_MS)
+
+    def watch(self) -> None:
+        """From now on keep each text that the last answer ever shows, for `watched`."""
+        self.page.evaluate(_WATCH, f"{ASSISTANT} .chat-assistant")
+
+    def watched(self) -> list[str]:
+        """The different texts that the last answer has shown since `watch`, in order."""
+        texts: list[str] = self.page.evaluate("window.__watched")
+        return texts
 
     def stop(self) -> None:
         """Press the stop button."""

@@ -65,6 +65,19 @@ class Sim:
             f"{count} streams to have been sent",
         )
 
+    def wait_ended(self, marker: str, ended: str) -> None:
+        """Until the stream whose request holds `marker` has ended in one way (`complete`, `reset_by_client`, …)."""
+        poll(
+            lambda: (
+                any(
+                    marker in request["body"] and request["ended"] == ended
+                    for request in self.requests("streamGenerateContent")
+                )
+                or None
+            ),
+            f"{marker} to end by {ended}",
+        )
+
     def reset(self) -> None:
         """Forget requests, scripts and caches."""
         self._http.post("/__sim__/reset").raise_for_status()
