@@ -13,46 +13,46 @@ unexport PYTHONDONTWRITEBYTECODE
 # A checkout elsewhere on the machine must not lend its modules.
 unexport PYTHONPATH
 
-.PHONY: help run demo setup setup-dev test test-deep test-docker bench lint format lock clean
+.PHONY: help run demo setup setup-run test test-deep test-docker bench lint format lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 22
 
-run: setup ## Open WebUI with ECHO on http://localhost:3000 (Google with GEMINI_API_KEY, else the simulator)
+run: setup-run ## Open WebUI with ECHO on http://localhost:3000 (Google with GEMINI_API_KEY, else the simulator)
 	@exec $(BIN)/echoctl up --port $(PORT) --data $(DATA) $(ARGS)
 
-demo: setup ## the same, always against the simulator
+demo: setup-run ## the same, always against the simulator
 	@exec $(BIN)/echoctl up --demo --port $(PORT) --data $(DATA) $(ARGS)
 
-setup: ## make .venv for running (done by `make run`)
+setup-run: ## make .venv for running (done by `make run`)
 	@scripts/setup.sh run
 
-setup-dev: ## make .venv for tests (done by `make test`)
+setup: ## make .venv with everything, for tests as well (done by `make test`)
 	@scripts/setup.sh dev
 
-lint: setup-dev ## ruff, mypy, import layers
+lint: setup ## ruff, mypy, import layers
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	PYTHONPATH=libs $(BIN)/lint-imports --no-cache
 
-format: setup-dev ## let ruff put the code in form
+format: setup ## let ruff put the code in form
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
 test: lint ## lint and all tests but the long and the container ones
 	CHROMIUM_PATH="$$(scripts/chromium.sh)" $(BIN)/pytest $(ARGS)
 
-test-deep: setup-dev ## the long tests
+test-deep: setup ## the long tests
 	CHROMIUM_PATH="$$(scripts/chromium.sh)" HYPOTHESIS_PROFILE=deep $(BIN)/pytest -m "deep and not docker" $(ARGS)
 
-test-docker: setup-dev ## the tests that need a container daemon
+test-docker: setup ## the tests that need a container daemon
 	$(BIN)/pytest -m docker $(ARGS)
 
-bench: setup-dev ## measurements, side by side with the bare work
+bench: setup ## measurements, side by side with the bare work
 	$(BIN)/python -m tests.bench $(ARGS)
 
-lock: setup-dev ## resolve the dependencies anew into requirements/*.txt
+lock: setup ## resolve the dependencies anew into requirements/*.txt
 	$(BIN)/uv pip compile requirements/setup.in --python-version 3.11 --generate-hashes --no-header \
 	    -o requirements/setup.txt
 	$(BIN)/uv pip compile pyproject.toml --extra openwebui --group dev --override requirements/override.txt \

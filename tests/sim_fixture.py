@@ -1,6 +1,6 @@
 """Starts the Gemini simulator for tests, on a thread with a loop of its own.
 
-Use the `sim` fixture (a running simulator, emptied before each test):
+Use the `sim` fixture (a running simulator, as good as new before each test):
 
     pytest_plugins = ["sim_fixture"]         # in a conftest.py, or: from sim_fixture import sim  # noqa: F401
 
@@ -89,9 +89,9 @@ class RunningSim:
         """What arrived, oldest first."""
         return self._control.get("/__sim__/requests").raise_for_status().json()
 
-    def reset(self) -> None:
-        """Empty the request list and the script queue."""
-        self._control.post("/__sim__/reset").raise_for_status()
+    def reset(self, *, everything: bool = False) -> None:
+        """Empty the request list and the script queue; `everything` makes it a fresh simulator."""
+        self._control.post("/__sim__/reset", json={"everything": everything}).raise_for_status()
 
     def advance(self, seconds: float) -> float:
         """Move the simulator's clock ahead; returns what it then shows, epoch seconds."""
@@ -122,6 +122,6 @@ def running_sim() -> Iterator[RunningSim]:
 
 @pytest.fixture
 def sim(running_sim: RunningSim) -> RunningSim:
-    """The simulator with an empty request list and script queue."""
-    running_sim.reset()
+    """The simulator as if it had just started."""
+    running_sim.reset(everything=True)
     return running_sim

@@ -1,5 +1,6 @@
 """The options that say which Open WebUI is meant and who we are there."""
 
+from contextlib import ExitStack
 from typing import Annotated, ClassVar
 
 import typer
@@ -68,9 +69,11 @@ def signed_in_admin(url: str, *, token: str = "", email: str = "", password: str
     """
     if not token and not (email and password):
         raise NoAccountError
-    api = OwuiApi(url, token or None)
-    api.version()
-    if not token:
-        api.sign_in(email, password)
-    api.require_admin()
+    with ExitStack() as undo:
+        api = undo.enter_context(OwuiApi(url, token or None))
+        api.version()
+        if not token:
+            api.sign_in(email, password)
+        api.require_admin()
+        undo.pop_all()
     return api

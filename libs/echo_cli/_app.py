@@ -16,12 +16,15 @@ from typing import Annotated, Final
 import typer
 
 from echo_cli._exit_codes import ExitCode
+from echo_cli._first_aid import explain
 from echo_cli._locale import say
 from echo_cli._output import Output
 from echo_constants import ECHO_VERSION, EchoError
 
+logger = logging.getLogger(__name__)
+
 #: Modules of this package that hold a command, in the order that --help shows.
-COMMANDS: Final = ("up", "sim", "install", "uninstall", "doctor", "backup")
+COMMANDS: Final = ("up", "serve", "sim", "install", "uninstall", "bundle", "doctor", "backup")
 
 
 @contextmanager
@@ -29,17 +32,22 @@ def command(json_mode: bool) -> Iterator[Output]:
     """Run the body of a command.
 
     Raises:
-        typer.Exit: with the exit code of an `EchoError` that the body raised, or 130 after Ctrl-C.
+        typer.Exit: with the exit code of an error that the body raised, or 130 after Ctrl-C.
     """
     out = Output(json_mode=json_mode)
     try:
         yield out
     except EchoError as error:
         if os.environ.get("ECHO_DEBUG"):
-            logging.getLogger(__name__).exception("Command failed")
+            logger.exception("Command failed")
         raise typer.Exit(out.failure(error)) from error
     except KeyboardInterrupt as interrupt:
         raise typer.Exit(ExitCode.INTERRUPTED) from interrupt
+    except (typer.Exit, typer.Abort, typer.BadParameter):
+        raise
+    except Exception as defect:
+        logger.exception("Command failed unexpectedly")
+        raise typer.Exit(out.failure(EchoError(repr(defect)))) from defect
 
 
 def _print_version(wanted: bool) -> None:
@@ -91,4 +99,8 @@ def build_app() -> typer.Typer:
 
 def main() -> None:
     """Entry point of the `echoctl` program."""
-    build_app()()
+    try:
+        app = build_app()
+    except (ImportError, SystemError, AttributeError) as error:  # what a package of a wrong version raises
+        sys.exit(explain(error))
+    app()

@@ -28,7 +28,7 @@ _CLASS_OF: Final[dict[Kind, str]] = {
 }
 
 #: Where a function works unless its frontmatter says `echo_scope`: filters run for every model and return at once
-#: for foreign ones (DESIGN.md section 3); an action's button appears only under ECHO's own answers.
+#: for foreign ones (docs/design.md section 3); an action's button appears only under ECHO's own answers.
 _DEFAULT_SCOPE: Final[dict[Kind, Scope]] = {
     "pipe": "model",
     "filter": "global",

@@ -11,7 +11,6 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console, RenderableType
 from rich.markup import escape
-from rich.panel import Panel
 
 from echo_cli._exit_codes import ExitCode, exit_code_of
 from echo_cli._locale import LOCALE, say, tr
@@ -64,8 +63,9 @@ class Output:
             facts = {"code": error.code, "message": message, "remedy": remedy, "detail": error.detail}
             typer.echo(json.dumps({"ok": False, "exit_code": int(code), "error": facts}, ensure_ascii=False))
             return code
-        lines = [escape(message), f"[bold]→[/bold] {escape(remedy)}"]
+        lines = [f"[red]✗ {escape(message)}[/red]", f"[bold]→[/bold] {escape(remedy)}"]
         if error.detail:
             lines.append(f"[dim]{escape(error.detail)}[/dim]")
-        self.progress.print(Panel("\n".join(lines), title=f"echoctl: {error.code}", border_style="red"))
+        lines.append(f"[dim]({error.code})[/dim]")
+        self.progress.print("\n".join(lines), soft_wrap=True)  # no frame, so that paths and commands can be copied
         return code

@@ -152,12 +152,9 @@ class OwuiApi:
         reason = value.get("detail", value) if isinstance(value, dict) else value
         if answer.status_code in (401, 403) and _is_about_the_token(reason):
             raise OwuiSignInError(str(reason), url=self.url)
-        facts: dict[str, Any] = {
-            "status": answer.status_code,
-            "request": f"{method} {path}",
-            "reason": str(reason)[:500],
-        }
-        raise OwuiAnswerError("{request}: {status} {reason}".format_map(facts), **facts)
+        asked, told = f"{method} {path}", str(reason)[:500]
+        detail = f"{asked}: {answer.status_code} {told}"
+        raise OwuiAnswerError(detail, status=answer.status_code, request=asked, reason=told)
 
     def get(self, path: str, **params: str) -> Any:
         """`request` with GET."""

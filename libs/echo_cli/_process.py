@@ -17,10 +17,12 @@ STOP_LIMIT_S: Final = 10.0
 TAIL_BYTES: Final = 4096
 
 #: Runs in the child before the program itself, so that it gets SIGTERM when echoctl is killed and nothing is left
-#: behind. (A preexec_fn would do the same, but is not safe in a process with threads.)
+#: behind, and does not inherit that SIGTERM is ignored. (A preexec_fn would do the same, but is not safe in a process
+#: with threads.)
 #: Source: prctl(2), linux/prctl.h, PR_SET_PDEATHSIG = 1; kept across execve.
 _END_WITH_PARENT: Final = (
     "import ctypes, os, signal, sys\n"
+    "signal.signal(signal.SIGTERM, signal.SIG_DFL)\n"
     "if sys.platform == 'linux': ctypes.CDLL(None).prctl(1, signal.SIGTERM)\n"
     "os.execv(sys.argv[1], sys.argv[1:])"
 )

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from echo_cli._account import DEFAULT_URL, EmailOption, PasswordOption, TokenOption, UrlOption
 from echo_cli._app import command
-from echo_cli._checks import CHECKS, Check, Diagnosis, Finding, Need, Surroundings, finding_of
+from echo_cli._checks.base import Check, Diagnosis, Finding, Need, Surroundings, finding_of
 from echo_cli._data_dir import DataOption
 from echo_cli._exit_codes import ExitCode
 from echo_cli._locale import say, tr
@@ -118,6 +118,9 @@ def doctor(
     json_mode: JsonFlag = False,
 ) -> None:
     """Check everything; exit code 10 when there is a problem, 0 with warnings only."""
+    # What the checks need takes a second to import, which the other commands should not pay.
+    from echo_cli._checks.registry import CHECKS
+
     with command(json_mode) as output:
         errors: list[EchoError] = []
         api: OwuiApi | None = None

@@ -1,6 +1,5 @@
 """`echoctl uninstall`: take ECHO out of Open WebUI, and its data only when told so."""
 
-import os
 import shutil
 import sys
 from pathlib import Path
@@ -12,6 +11,7 @@ from rich.text import Text
 
 from echo_cli._account import DEFAULT_URL, EmailOption, PasswordOption, TokenOption, UrlOption, signed_in_admin
 from echo_cli._app import command
+from echo_cli._data_dir import DataOption, data_dir
 from echo_cli._exit_codes import ExitCode
 from echo_cli._functions import discover_functions
 from echo_cli._installer import Installer, Report
@@ -19,6 +19,7 @@ from echo_cli._locale import say
 from echo_cli._output import JsonFlag
 from echo_cli.install import report_data, report_table
 from echo_constants import Bilingual, ConfigError
+from echo_paths import DataDirUnknownError, EchoPaths
 
 
 class DeclinedError(ConfigError):
@@ -42,13 +43,9 @@ class NotEchoDataError(ConfigError):
         fr="{path} ne ressemble pas aux données d'ECHO ; rien n'y a été touché.",
     )
     remedy: ClassVar[Bilingual] = Bilingual(
-        en="Give Open WebUI's data folder with --data, or use --keep-data.",
-        fr="Donnez le dossier de données d'Open WebUI avec --data, ou utilisez --keep-data.",
+        en="Give ECHO's data folder with --data, or use --keep-data.",
+        fr="Donnez le dossier de données d'ECHO avec --data, ou utilisez --keep-data.",
     )
-
-
-#: What ECHO writes at the top of its data folder. Source: DESIGN.md section 4.
-_ECHO_ENTRIES = ("identity.db", "users", "chats", "qdrant")
 
 
 def uninstall(
@@ -56,16 +53,7 @@ def uninstall(
     token: TokenOption = "",
     email: EmailOption = "",
     password: PasswordOption = "",
-    data: Annotated[
-        Path | None,
-        typer.Option(
-            "--data",
-            help=say(
-                "Open WebUI's data folder; ECHO's records are in its folder `echo`.",
-                "Dossier de données d'Open WebUI ; celles d'ECHO sont dans son dossier `echo`.",
-            ),
-        ),
-    ] = None,
+    data: DataOption = None,
     keep_data: Annotated[
         bool,
         typer.Option("--keep-data", help=say("Keep ECHO's records.", "Garder les données d'ECHO.")),
@@ -89,19 +77,21 @@ def uninstall(
 
 
 def echo_data_folder(data: Path | None) -> Path | None:
-    """ECHO's data folder on this machine; None when there is none.
+    """ECHO's data folder on this machine; None when there is none, as when Open WebUI runs elsewhere.
 
     Raises:
         NotEchoDataError: the folder exists and holds other things.
     """
-    configured = os.environ.get("ECHO_DATA_DIR")
-    folder = data / "echo" if data is not None else Path(configured) if configured else None
-    if folder is None or not folder.is_dir():
+    try:
+        paths = EchoPaths(data_dir(data))
+    except DataDirUnknownError:
         return None
-    entries = {entry.name for entry in folder.iterdir()}
-    if entries and not entries & set(_ECHO_ENTRIES):
-        raise NotEchoDataError(path=str(folder))
-    return folder
+    if not paths.root.is_dir():
+        return None
+    entries = set(paths.root.iterdir())
+    if entries and paths.identity_db not in entries:
+        raise NotEchoDataError(path=str(paths.root))
+    return paths.root
 
 
 def _require_yes(question: str, *, yes: bool, can_ask: bool) -> None:

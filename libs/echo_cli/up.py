@@ -28,6 +28,8 @@ _NO_KEY = Bilingual(
 )
 _STOPPING = Bilingual(en="Stopping", fr="Arrêt en cours")
 
+_STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
 #: How often the children are looked after.
 _WATCH_S = 0.5
 
@@ -89,6 +91,7 @@ def up(
 
 
 def _run(stack: Stack, out: Output) -> None:
+    before = {number: signal.getsignal(number) for number in _STOP_SIGNALS}
     _on_stop_signals(_raise_stop)
     ready = False
     try:
@@ -105,10 +108,12 @@ def _run(stack: Stack, out: Output) -> None:
     finally:
         _on_stop_signals(signal.SIG_IGN)  # being impatient must not leave children behind; ending is bounded
         stack.stop()
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _on_stop_signals(handler: Any) -> None:
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in _STOP_SIGNALS:
         signal.signal(number, handler)
 
 

@@ -1,7 +1,8 @@
 """Gemini over HTTP/2: streams, errors that say what to do, waits that the user sees."""
 
 from echo_gemini_client._apis import AiStudioApi, Api, CodeAssistApi, WireCall
-from echo_gemini_client._client import ClientSettings, EchoGeminiClient, KeySource
+from echo_gemini_client._client import Answer, ClientSettings, EchoGeminiClient, KeySource
+from echo_gemini_client._files import GeminiFiles, embed_texts
 from echo_gemini_client.errors import (
     AccountVerification,
     ContextTooLarge,
@@ -9,6 +10,7 @@ from echo_gemini_client.errors import (
     KeyRejected,
     ModelNotFound,
     ModelOverloaded,
+    ModelPaused,
     NetworkUnreachable,
     PermissionRefused,
     QuotaNotInTier,
@@ -28,16 +30,19 @@ from echo_gemini_client.errors import (
 __all__ = [
     "AccountVerification",
     "AiStudioApi",
+    "Answer",
     "Api",
     "ClientSettings",
     "CodeAssistApi",
     "ContextTooLarge",
     "EchoGeminiClient",
+    "GeminiFiles",
     "KeyMissing",
     "KeyRejected",
     "KeySource",
     "ModelNotFound",
     "ModelOverloaded",
+    "ModelPaused",
     "NetworkUnreachable",
     "PermissionRefused",
     "QuotaNotInTier",
@@ -53,4 +58,5 @@ __all__ = [
     "TimedOut",
     "TlsFailed",
     "WireCall",
+    "embed_texts",
 ]

@@ -26,6 +26,7 @@ class WireCall:
 
     Args:
         idempotent: sending it twice does no harm, so a broken connection may be answered by sending again.
+        with_key: False where the URL itself authorises.
     """
 
     method: str
@@ -33,6 +34,7 @@ class WireCall:
     body: bytes | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     idempotent: bool = False
+    with_key: bool = True
 
 
 class Api(Protocol):

@@ -4,7 +4,7 @@ import math
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
 
-from echo_constants import Bilingual, EchoError
+from echo_constants import EchoError
 from echo_core.ports import Clock, OnWait
 from echo_gemini_client import errors
 from echo_http import CircuitBreaker, RetryPolicy
@@ -15,6 +15,7 @@ T = TypeVar("T")
 _SAFE_TO_REPEAT: Final = (
     errors.QuotaPerMinute,
     errors.ModelOverloaded,
+    errors.ModelPaused,
     errors.ServerFailed,
     errors.NetworkUnreachable,
 )
@@ -22,20 +23,6 @@ _SAFE_TO_REPEAT: Final = (
 _UNCERTAIN: Final = (errors.StreamBroken, errors.TimedOut)
 _SERVICE_FAILURES: Final = (errors.ModelOverloaded, errors.NetworkUnreachable, errors.ServerFailed, *_UNCERTAIN)
 _NO_VERDICT: Final = (errors.QuotaPerMinute, errors.QuotaPerDay, errors.SpendLimit, errors.KeyMissing)
-
-
-class CircuitOpen(errors.ModelOverloaded):
-    """The model failed several times in a row, for whomever, and is left alone for a moment."""
-
-    code = "gemini_circuit_open"
-    message = Bilingual(
-        en="Gemini failed several times in a row, so ECHO leaves it alone for a moment.",
-        fr="Gemini a échoué plusieurs fois de suite ; ECHO le laisse tranquille un moment.",
-    )
-    remedy = Bilingual(
-        en="Try again in {seconds} s, or choose another model.",
-        fr="Réessayez dans {seconds} s, ou choisissez un autre modèle.",
-    )
 
 
 class Attempts:
@@ -83,7 +70,7 @@ class Attempts:
                 self._tell_breaker(error)
                 wait_s = self._wait_s(error)
                 if wait_s is None:
-                    if isinstance(error, CircuitOpen) and self._cause is not None:
+                    if isinstance(error, errors.ModelPaused) and self._cause is not None:
                         raise self._cause from self._cause.__cause__  # it says more than the circuit that it opened
                     raise
                 await self._wait(wait_s, error)
@@ -97,10 +84,12 @@ class Attempts:
     def _ask_breaker(self) -> None:
         blocked_s = self._breaker.blocked_s(self._key, self._clock.monotonic_s())
         if blocked_s > 0:
-            raise CircuitOpen(" ".join(self._key), retry_after_s=blocked_s, seconds=math.ceil(blocked_s))
+            raise errors.ModelPaused(
+                f"circuit open for {' '.join(self._key)}", retry_after_s=blocked_s, seconds=math.ceil(blocked_s)
+            )
 
     def _tell_breaker(self, error: EchoError) -> None:
-        if isinstance(error, CircuitOpen):
+        if isinstance(error, errors.ModelPaused):
             return
         self._cause = error
         if isinstance(error, errors.ServerFailed) and self._made > 1:

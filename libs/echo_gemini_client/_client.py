@@ -3,7 +3,7 @@
 import json
 import random
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -43,6 +43,14 @@ class ClientSettings:
     retries: RetryPolicy = field(default_factory=RetryPolicy)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """A whole answer: its JSON object ({} for an empty body) and its headers."""
+
+    value: dict[str, Any]
+    headers: Mapping[str, str]
+
+
 class EchoGeminiClient:
     """A Gemini endpoint: `echo_core.ports.ModelBackend` over HTTP. Cheap to make; share the transport and the breaker.
 
@@ -51,7 +59,8 @@ class EchoGeminiClient:
         key_source: awaited for every request; the API key or bearer token, None or "" = there is none.
         transport: usually one `EchoTransport` for the process.
         breaker: circuits by (backend, host, model).
-        clock, random: time and the jitter of waits.
+        on_wait: told of each wait of every call, unless a call brings its own.
+        clock, random_source: time and the jitter of waits.
     """
 
     def __init__(
@@ -62,6 +71,7 @@ class EchoGeminiClient:
         *,
         settings: ClientSettings | None = None,
         breaker: CircuitBreaker | None = None,
+        on_wait: OnWait | None = None,
         clock: Clock | None = None,
         random_source: Callable[[], float] = random.random,
     ) -> None:
@@ -71,6 +81,7 @@ class EchoGeminiClient:
         self._transport = transport
         self._settings = settings or ClientSettings()
         self._breaker = breaker or CircuitBreaker()
+        self._on_wait = on_wait
         self._clock = clock or SystemClock()
         self._random = random_source
 
@@ -122,7 +133,11 @@ class EchoGeminiClient:
 
     async def call_json(self, call: WireCall, *, model: str = "", on_wait: OnWait | None = None) -> dict[str, Any]:
         """Send any call and decode its JSON object. Raises as `stream_generate`."""
-        return await self._attempts(call, model, on_wait).run(partial(self._fetch_json, call, model))
+        return (await self.call(call, model=model, on_wait=on_wait)).value
+
+    async def call(self, call: WireCall, *, model: str = "", on_wait: OnWait | None = None) -> Answer:
+        """As `call_json`, with the answer's headers."""
+        return await self._attempts(call, model, on_wait).run(partial(self._fetch, call, model))
 
     # --- one attempt
 
@@ -134,7 +149,7 @@ class EchoGeminiClient:
             self._random,
             key=(self.name, urlsplit(call.url).netloc, model),
             idempotent=call.idempotent,
-            on_wait=on_wait,
+            on_wait=self._on_wait if on_wait is None else on_wait,
         )
 
     async def _open_stream(self, call: WireCall, model: str) -> ChunkStream:
@@ -147,7 +162,7 @@ class EchoGeminiClient:
             raise
         return stream
 
-    async def _fetch_json(self, call: WireCall, model: str) -> dict[str, Any]:
+    async def _fetch(self, call: WireCall, model: str) -> Answer:
         response, secret = await self._send(call, model)
         try:
             body = await response.aread()
@@ -166,34 +181,35 @@ class EchoGeminiClient:
             value = value[0]
         if not isinstance(value, dict):
             raise errors.StreamBroken("an answer is not a JSON object", received=True)
-        return value
+        return Answer(value=value, headers=response.headers)
 
     async def _send(self, call: WireCall, model: str) -> tuple[httpx.Response, str]:
         """Send once; a response with status 200 and the credential that was used."""
         secret = await self._secret()
-        request = httpx.Request(
-            call.method,
-            call.url,
-            content=call.body,
-            headers={
-                "accept": "*/*",
-                "accept-encoding": "identity",
-                "user-agent": USER_AGENT,
-                **({"content-type": "application/json"} if call.body is not None else {}),
-                **call.headers,
-                **self.api.auth(secret),
-            },
-            extensions={LIMITS_EXTENSION: self._settings.limits, "timeout": self._settings.limits.as_httpx()},
-        )
         try:
-            response = await self._transport.handle_async_request(request)
+            response = await self._transport.handle_async_request(self._request(call, secret))
             if 200 <= response.status_code < 300:
                 return response, secret
             body = await _read_error(response)
+        except httpx.InvalidURL as error:
+            raise errors.NetworkUnreachable(f"the base URL is not valid: {error}") from error
         except httpx.HTTPError as error:
             raise error_from_transport(error, received=False, secrets=(secret,)) from error
         failure = classify_error(response.status_code, body, response.headers)
         raise error_from_failure(failure, model=model, secrets=(secret,))
+
+    def _request(self, call: WireCall, secret: str) -> httpx.Request:
+        headers = {
+            "accept": "*/*",
+            "accept-encoding": "identity",  # compression would hold back small pieces of a stream
+            "user-agent": USER_AGENT,
+            **({"content-type": "application/json"} if call.body is not None else {}),
+            **call.headers,
+            **(self.api.auth(secret) if call.with_key else {}),
+        }
+        limits = self._settings.limits
+        extensions = {LIMITS_EXTENSION: limits, "timeout": limits.as_httpx()}
+        return httpx.Request(call.method, call.url, content=call.body, headers=headers, extensions=extensions)
 
     async def _secret(self) -> str:
         secret = (await self._key_source() or "").strip()

@@ -3,7 +3,7 @@
 AuthError      KeyMissing, KeyRejected, PermissionRefused, TermsViolation, AccountVerification
 ConfigError    ModelNotFound, TlsFailed
 LimitError     QuotaPerMinute, QuotaPerDay, QuotaNotInTier, SpendLimit, ContextTooLarge
-UpstreamError  ModelOverloaded, ServerFailed, NetworkUnreachable, TimedOut, StreamBroken, RegionUnsupported
+UpstreamError  ModelOverloaded, ModelPaused, ServerFailed, NetworkUnreachable, TimedOut, StreamBroken, RegionUnsupported
 ProtocolError  RequestRefused, SignatureRefused
 """
 
@@ -200,6 +200,20 @@ class ModelOverloaded(UpstreamError):
     remedy = Bilingual(
         en="Try again in a moment, or choose another model.",
         fr="Réessayez dans un instant, ou choisissez un autre modèle.",
+    )
+
+
+class ModelPaused(UpstreamError):
+    """The circuit breaker is open: the model failed several times in a row and is left alone for a moment."""
+
+    code = "gemini_model_paused"
+    message = Bilingual(
+        en="Gemini failed several times in a row with this model, so ECHO is giving it a short rest.",
+        fr="Gemini a échoué plusieurs fois de suite avec ce modèle ; ECHO le laisse souffler un instant.",
+    )
+    remedy = Bilingual(
+        en="Try again in {seconds} s, or choose another model.",
+        fr="Réessayez dans {seconds} s, ou choisissez un autre modèle.",
     )
 
 

@@ -76,25 +76,33 @@ class H2Connection(asyncio.Protocol):
         self._can_write.set()
         self.greeted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.greeted.add_done_callback(_retrieve)
+        self._early = b""
+        self.speaks_http2 = False
         self.closed = False
         self.close_reason = ""
 
     # --- asyncio.Protocol
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The socket is open (after TLS)."""
+        """The socket is open (after TLS). Speak first: the server's greeting may already wait to be answered."""
         # create_connection gives a stream transport; uvloop's, under which Open WebUI runs, is no asyncio.Transport.
         self._transport = cast(asyncio.Transport, transport)
         self._heard_s = self._idle_since_s = self._clock.monotonic_s()
-
-    def begin(self) -> None:
-        """Speak HTTP/2 from now on; called once it is known that the server does (ALPN) or is to be asked (h2c)."""
+        self.speaks_http2 = transport.get_extra_info("ssl_object") is None or self.selected_alpn == "h2"
+        if not self.speaks_http2:
+            return
         self._core.start()
         self._flush()
-        self._watch(self._clock.monotonic_s() + self._settings.keep_idle_s)
+        self._watch(self._heard_s + self._settings.keep_idle_s)
+        if self._early:
+            early, self._early = self._early, b""
+            self.data_received(early)
 
     def data_received(self, data: bytes) -> None:
         """Bytes from the server."""
+        if not self.speaks_http2:
+            self._early += data  # behind a proxy TLS may deliver before we are told that it is up
+            return
         now_s = self._clock.monotonic_s()
         self._heard_s = now_s
         try:
@@ -183,10 +191,11 @@ class H2Connection(asyncio.Protocol):
 
     def shut(self, reason: str) -> None:
         """Say goodbye and close; streams that are still open fail."""
-        if not self.closed:
+        if self.closed:
+            return
+        if self.speaks_http2:
             self._core.close()
-            self._flush()
-            self._close(reason)
+        self._close(reason)
 
     # --- what a stream asks
 

@@ -31,8 +31,14 @@ class Origin:
 
     @classmethod
     def of(cls, url: httpx.URL) -> "Origin":
-        """The origin of a URL."""
-        return cls(url.scheme, url.host, url.port or (443 if url.scheme == "https" else 80))
+        """The origin of a URL.
+
+        Raises:
+            httpx.UnsupportedProtocol: it is neither http nor https.
+        """
+        if url.scheme not in ("http", "https") or not url.host:
+            raise httpx.UnsupportedProtocol("the URL must begin with http:// or https:// and name a host")
+        return cls(url.scheme, url.raw_host.decode("ascii"), url.port or (443 if url.scheme == "https" else 80))
 
     def __str__(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host

@@ -2,6 +2,7 @@
 
 import asyncio
 import copy
+import math
 from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Final
@@ -112,7 +113,8 @@ class OriginPool:
     def _dial_if_needed(self) -> None:
         self._connections = [connection for connection in self._connections if connection.usable]
         open_count = len(self._connections) + len(self._dialing)
-        wanted = -(-len(self._waiters) // _EXPECTED_STREAMS)
+        free = sum(connection.free_slots for connection in self._connections)
+        wanted = math.ceil((len(self._waiters) - free) / _EXPECTED_STREAMS)
         while len(self._dialing) < wanted and open_count < self._max_connections:
             task = asyncio.get_running_loop().create_task(self._dial(), name="echo-http-dial")
             self._dialing.add(task)

@@ -171,10 +171,9 @@ class EchoTransport(httpx.AsyncBaseTransport):
                 connection = await dial(origin, make, tls=tls, proxy=proxy)
         except TimeoutError as error:
             raise httpx.ConnectTimeout(f"no connection within {self._settings.dial_s} s") from error
-        if tls is not None and connection.selected_alpn != "h2":
+        if not connection.speaks_http2:
             connection.shut("no HTTP/2")
             raise NotHttp2
-        connection.begin()
         if tls is None:
             await self._expect_greeting(connection)
         return connection

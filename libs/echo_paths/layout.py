@@ -17,7 +17,7 @@ from typing import Final, Self
 
 from echo_constants import Bilingual, ConfigError, StateError
 
-#: Environment variable that moves the data folder. Source: DESIGN.md section 4.
+#: Environment variable that moves the data folder. Source: docs/design.md section 4.
 DATA_DIR_VARIABLE: Final = "ECHO_DATA_DIR"
 
 #: Longest id accepted. Open WebUI's ids are UUIDs, the longest with its prefix is `channel:` + 36 characters; file
@@ -130,7 +130,15 @@ class EchoPaths:
             UnsafeIdError: an id cannot be a folder name.
             TemporaryChatError: the chat is temporary.
         """
-        return self._chats_dir(user_id) / _folder_name(chat_id) / "session.db"
+        return self.chat_dir(user_id, chat_id) / "session.db"
+
+    def chat_dir(self, user_id: str, chat_id: str) -> Path:
+        """The folder of one chat. Raises as `session_db`."""
+        return self._chats_dir(user_id) / _folder_name(chat_id)
+
+    def user_dir(self, user_id: str) -> Path:
+        """Everything of one user. Raises UnsafeIdError."""
+        return self.root / "users" / _folder_name(user_id)
 
     def api_session_db(self, user_id: str) -> Path:
         """The records of API callers without a chat. Raises UnsafeIdError."""
@@ -138,15 +146,23 @@ class EchoPaths:
 
     def files_dir(self, user_id: str) -> Path:
         """The user's vault. Raises UnsafeIdError."""
-        return self._user_dir(user_id) / "files"
+        return self.user_dir(user_id) / "files"
 
     def skills_dir(self, user_id: str) -> Path:
         """The user's skills. Raises UnsafeIdError."""
-        return self._user_dir(user_id) / "skills"
+        return self.user_dir(user_id) / "skills"
 
     def codex_dir(self, user_id: str) -> Path:
         """The user's git codex. Raises UnsafeIdError."""
-        return self._user_dir(user_id) / "codex"
+        return self.user_dir(user_id) / "codex"
+
+    def users_on_disk(self) -> Iterator[str]:
+        """User id of every user folder, as `chats_on_disk`; blocks on the disk."""
+        users = self.root / "users"
+        for user_dir in sorted(users.iterdir()) if users.is_dir() else ():
+            user_id = _identifier(user_dir.name)
+            if _SAFE_ID.fullmatch(user_id) and user_dir.is_dir():
+                yield user_id
 
     def chats_on_disk(self) -> Iterator[tuple[str, str]]:
         """(user id, chat id) of every chat folder, for reconciling with Open WebUI's table; blocks on the disk.
@@ -161,8 +177,5 @@ class EchoPaths:
                 if _SAFE_ID.fullmatch(user_id) and _SAFE_ID.fullmatch(chat_id) and chat_dir.is_dir():
                     yield user_id, chat_id
 
-    def _user_dir(self, user_id: str) -> Path:
-        return self.root / "users" / _folder_name(user_id)
-
     def _chats_dir(self, user_id: str) -> Path:
-        return self._user_dir(user_id) / "chats"
+        return self.user_dir(user_id) / "chats"

@@ -1,9 +1,9 @@
 """The models that ECHO knows, and what its abstract names stand for. It warns, it never refuses."""
 
 import datetime as dt
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from importlib import resources
 from typing import Any, Final
 
@@ -13,7 +13,7 @@ from echo_constants import Bilingual
 from echo_protocol.errors import UnknownModelName
 from echo_protocol.models import Backend, Capabilities, ModelInfo, Thinking
 
-#: The abstract names. Source: DESIGN.md section 1.
+#: The abstract names. Source: docs/design.md section 1.
 MODEL_NAMES: Final = (
     "MODEL_LITE",
     "MODEL_FLASH",
@@ -31,8 +31,20 @@ _RETIRES_SOON: Final = dt.timedelta(days=30)
 _GUESSED_WINDOW_TOKENS: Final = 131_072
 _GUESSED_OUTPUT_TOKENS: Final = 8_192
 
-_MODELS: Final = TypeAdapter(list[ModelInfo])
-_NAMES: Final = TypeAdapter(dict[Backend, dict[str, list[str]]])
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _File:
+    """The shape of `catalogue.json`."""
+
+    as_of: dt.date
+    names: dict[Backend, dict[str, list[str]]]
+    models: list[ModelInfo]
+
+
+@cache
+def _file_adapter() -> TypeAdapter[_File]:
+    """Built at first use: it takes longer than importing the rest of this lib."""
+    return TypeAdapter(_File)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +69,8 @@ class Catalogue:
         Raises:
             pydantic.ValidationError: the text does not have the shape of `catalogue.json`.
         """
-        raw = json.loads(text)
-        models = _MODELS.validate_python(raw["models"])
-        names = _NAMES.validate_python(raw["names"])
-        return cls({model.id: model for model in models}, names, dt.date.fromisoformat(raw["as_of"]))
+        file = _file_adapter().validate_json(text)
+        return cls({model.id: model for model in file.models}, file.names, file.as_of)
 
     def model(self, model_id: str) -> ModelInfo:
         """A model by catalogue id or backend id; a careful guess for one that is not listed."""

@@ -58,7 +58,7 @@ def join_contents(fragments: Iterable[bytes]) -> bytes:
         fragments: each is one serialised Content, or a serialised array of them (`Shadow.contents_json`).
     """
     pieces = (fragment[1:-1] if fragment.startswith(b"[") else fragment for fragment in fragments)
-    return b"[" + b",".join(piece for piece in pieces if piece) + b"]"
+    return b"[" + b",".join(piece for piece in pieces if piece and not piece.isspace()) + b"]"
 
 
 def parse_contents(data: bytes) -> tuple[Content, ...]:
@@ -116,7 +116,7 @@ def request_json(
 
     What stays the same over a chat stands first (cachedContent, systemInstruction, tools), then `contents`, and what
     may differ from hop to hop stands after them, so that two requests share the longest possible prefix of bytes.
-    Source: DESIGN.md section 5 Prefix; Gemini API docs, Context caching.
+    Source: docs/design.md section 5 Prefix; Gemini API docs, Context caching.
 
     Args:
         contents: fragments as for `join_contents`, replayed verbatim.
@@ -164,8 +164,6 @@ def close_dangling_calls(contents: Iterable[Content]) -> tuple[Content, ...]:
     closed: list[Content] = []
     for content in merge_neighbours(contents):
         if content.role == "model":
-            if pending:
-                closed.append(Content("user", _answers(pending, ())))
             closed.append(content)
             pending = content.calls
             continue

@@ -8,9 +8,11 @@ from echo_protocol.models import ModelInfo, Thinking
 #: OpenAI effort → strength 0 (as little as possible) to 4; not every model can stop thinking.
 _EFFORTS: Final = {"none": 0, "off": 0, "minimal": 0, "low": 1, "medium": 2, "high": 3, "xhigh": 4, "max": 4}
 _LEVELS: Final = {"MINIMAL": 0, "LOW": 1, "MEDIUM": 2, "HIGH": 3, "XHIGH": 4}
-#: Tokens of thinking for strengths 0 to 3; 4 is the model's maximum. Source: the table of Gemini's OpenAI
-#: compatibility docs (low 1,024, medium 8,192, high 24,576).
-_BUDGETS_TOKENS: Final = (0, 1_024, 8_192, 24_576)
+#: Tokens of thinking for an effort; the strongest ask for the model's maximum. Source: Gemini API docs, OpenAI
+#: compatibility.
+_BUDGETS_TOKENS: Final = {"none": 0, "off": 0, "minimal": 1_024, "low": 1_024, "medium": 8_192, "high": 24_576}
+#: The other way round: the most tokens that still count as strength 0, 1, 2 and 3.
+_STRENGTH_TOKENS: Final = (0, 1_024, 8_192, 24_576)
 #: Source: Gemini API reference, GenerationConfig.stopSequences ("up to 5").
 _MAX_STOP_SEQUENCES: Final = 5
 _SAMPLING: Final = (("temperature", "temperature", float), ("top_p", "topP", float), ("top_k", "topK", int))
@@ -57,18 +59,17 @@ def _thinking(thinking: Thinking, params: Mapping[str, Any], *, include_thoughts
         return {}
     config: dict[str, Any] = {"includeThoughts": include_thoughts}
     budget = _number(params.get("thinking_budget"))
-    strength = _EFFORTS.get(str(params.get("reasoning_effort") or "").lower())
     level = str(params.get("thinking_level") or "").upper()
-    if level in _LEVELS:
-        strength = _LEVELS[level]
+    effort = level.lower() if level in _LEVELS else str(params.get("reasoning_effort") or "").lower()
     if thinking.control == "level":
+        strength = _EFFORTS.get(effort)
         if strength is None and budget is not None and budget >= 0:
-            strength = next((s for s, tokens in enumerate(_BUDGETS_TOKENS) if budget <= tokens), 4)
+            strength = next((s for s, tokens in enumerate(_STRENGTH_TOKENS) if budget <= tokens), 4)
         if strength is not None and thinking.values:
             config["thinkingLevel"] = min(thinking.values, key=lambda v: (abs(_LEVELS[v] - strength), _LEVELS[v]))
         return config
-    if budget is None and strength is not None:
-        budget = thinking.max_budget_tokens if strength == 4 else _BUDGETS_TOKENS[strength]
+    if budget is None and effort in _EFFORTS:
+        budget = _BUDGETS_TOKENS.get(effort, thinking.max_budget_tokens)
     if budget is not None:
         config["thinkingBudget"] = _clamped(int(budget), thinking)
     return config

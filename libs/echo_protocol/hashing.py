@@ -1,4 +1,4 @@
-"""The hashes of the Suture. All are `sha256:` and 64 hex digits. Source: DESIGN.md section 4."""
+"""The hashes of the Suture. All are `sha256:` and 64 hex digits. Source: docs/design.md section 4."""
 
 from typing import Any, Final
 

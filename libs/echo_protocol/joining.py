@@ -1,22 +1,26 @@
 """Deltas become parts: neighbouring unsigned text of one kind is joined, everything else stays as it came."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Final
 
 from echo_protocol.parts import Part, TextPart, ThoughtPart, Wire
+
+_NOTHING: Final[Wire] = {}
+_THOUGHT: Final[Wire] = {"thought": True}
 
 
 class PartJoiner:
     """Joins a stream of parts in one pass; each part costs the same however long the stream is.
 
     Boundaries are a signed part, the change between thought and answer, any other kind, and the end of the hop.
-    A signed part is never joined. Source: DESIGN.md section 4; Gemini API docs, Thought signatures.
+    A signed part is never joined. Source: docs/design.md section 4; Gemini API docs, Thought signatures.
     """
 
     def __init__(self) -> None:
         self._done: list[Part] = []
         self._texts: list[str] = []
-        self._rest: Wire = {}
+        self._first: Wire = {}
+        self._rest: Wire = _NOTHING
 
     def add(self, part: Part) -> None:
         """Take the next part. Empty unsigned text is dropped."""
@@ -25,16 +29,25 @@ class PartJoiner:
             self._done.append(part)
             return
         rest = {key: value for key, value in part.wire.items() if key != "text"}
-        if not part.text and _plain(rest):
-            return
-        if self._texts and (rest != self._rest or not _plain(rest)):
-            self._flush()
-        self._texts.append(part.text)
-        self._rest = rest
+        plain = _plain(rest)
+        if part.text or not plain:
+            self._add(part.text, rest, part.wire, joins=plain)
+
+    def add_text(self, wire: Wire, text: str, *, thought: bool) -> None:
+        """Take a plain delta: a wire object of nothing but text and, if so, `thought: true`. The quick way in."""
+        if text:
+            self._add(text, _THOUGHT if thought else _NOTHING, wire, joins=True)
 
     def parts(self) -> tuple[Part, ...]:
         """What has come so far, joined; more may follow."""
         return (*self._done, *self._open())
+
+    def _add(self, text: str, rest: Wire, wire: Wire, *, joins: bool) -> None:
+        if self._texts and (not joins or rest != self._rest):
+            self._flush()
+        if not self._texts:
+            self._first, self._rest = wire, rest
+        self._texts.append(text)
 
     def _flush(self) -> None:
         self._done.extend(self._open())
@@ -43,7 +56,7 @@ class PartJoiner:
     def _open(self) -> tuple[Part, ...]:
         if not self._texts:
             return ()
-        wire: dict[str, Any] = {"text": "".join(self._texts), **self._rest}
+        wire = self._first if len(self._texts) == 1 else {**self._first, "text": "".join(self._texts)}
         return (ThoughtPart(wire) if wire.get("thought") is True else TextPart(wire),)
 
 
@@ -61,7 +74,7 @@ def replayable(parts: Iterable[Part]) -> tuple[Part, ...]:
     Thought text is never sent back. A *signed* thought part has not been seen in any recording (0 of 51 thought
     parts); should one come, its signature still goes back on its own part, with the text emptied, because a signature
     may not move. A signed thought that is not text (an image draft) is kept whole for the same reason.
-    Source: DESIGN.md section 5 Anchor; Gemini API docs, Thought signatures.
+    Source: docs/design.md section 5 Anchor; Gemini API docs, Thought signatures.
     """
     kept: list[Part] = []
     for part in parts:

@@ -29,14 +29,14 @@ class Thinking:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Price:
-    """US dollars per million tokens, valid from a prompt size and a date on."""
+    """US dollars per million tokens, valid from a prompt size and a date on; `cached_usd` None = not published."""
 
     tier: str = "standard"
     from_prompt_tokens: int = 0
     from_date: dt.date | None = None
     input_usd: float
     output_usd: float
-    cached_usd: float
+    cached_usd: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

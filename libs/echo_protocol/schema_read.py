@@ -18,16 +18,14 @@ _MAX_DEPTH: Final = 24
 _NOTE_MAX_CHARS: Final = 200
 
 TYPES: Final = ("string", "number", "integer", "boolean", "array", "object", "null")
-_LIMITS: Final = (
-    "minimum",
-    "maximum",
-    "minLength",
-    "maxLength",
-    "minItems",
-    "maxItems",
-    "minProperties",
-    "maxProperties",
-)
+#: The bounds that mean something for a type.
+LIMITS: Final = {
+    "string": ("minLength", "maxLength"),
+    "number": ("minimum", "maximum"),
+    "integer": ("minimum", "maximum"),
+    "array": ("minItems", "maxItems"),
+    "object": ("minProperties", "maxProperties"),
+}
 _TYPE_BY_KEY: Final = {
     "properties": "object", "additionalProperties": "object", "required": "object", "patternProperties": "object",
     "items": "array", "prefixItems": "array", "minItems": "array", "maxItems": "array", "uniqueItems": "array",
@@ -121,8 +119,6 @@ class _Reader:
                 if counts[ref] > _MAX_UNROLL:
                     return schema, counts, True
                 schema = _both(self._target(ref), schema)
-            elif ref is not None and not isinstance(ref, str):
-                continue
             if isinstance(parts, list):
                 for part in parts:
                     if isinstance(part, Mapping):
@@ -168,9 +164,9 @@ class _Reader:
     ) -> Node:
         enum, enum_null = _enum_of(schema)
         notes = [_note(key, schema[key]) for key in _NOTED if key in schema]
-        limits = {key: schema[key] for key in _LIMITS if _is_number(schema.get(key))}
+        limits = {key: schema[key] for key in LIMITS.get(kind or "", ()) if _is_number(schema.get(key))}
         for key, bound, step in (("exclusiveMinimum", "minimum", 1), ("exclusiveMaximum", "maximum", -1)):
-            if _is_number(schema.get(key)):
+            if bound in LIMITS.get(kind or "", ()) and _is_number(schema.get(key)):
                 limits[bound] = schema[key] + step if kind == "integer" else schema[key]
                 notes += [] if kind == "integer" else [_note(key, schema[key])]
         properties = schema.get("properties")

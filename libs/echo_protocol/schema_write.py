@@ -16,13 +16,6 @@ _OPENAPI_FORMATS: Final = {
     "number": ("float", "double"),
     "integer": ("int32", "int64"),
 }
-_LIMITS_BY_TYPE: Final = {
-    "string": ("minLength", "maxLength"),
-    "number": ("minimum", "maximum"),
-    "integer": ("minimum", "maximum"),
-    "array": ("minItems", "maxItems"),
-    "object": ("minProperties", "maxProperties"),
-}
 _JSON_LIMITS: Final = ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems")
 _ANY_OPENAPI: Final = ("string", "number", "boolean", "object")
 
@@ -89,7 +82,7 @@ def openapi_dialect(node: Node) -> dict[str, Any]:
     elif node.enum:
         notes.append(_one_of(node.enum))
     _openapi_format(node, out, notes)
-    out |= {key: limit for key, limit in node.limits.items() if key in _LIMITS_BY_TYPE.get(kind, ())}
+    out |= node.limits
     out |= _openapi_children(node, kind, notes)
     if node.default is not None:
         notes.append(f"default: {_short(node.default)}")

@@ -1,15 +1,13 @@
 """A stream of GenerateContentResponse objects becomes events while it runs and one result at its end."""
 
-from typing import Any, Final
-
 from echo_protocol.errors import UnreadableChunk
 from echo_protocol.joining import PartJoiner
 from echo_protocol.outcomes import outcome_of
 from echo_protocol.partial_calls import PartialCall, is_partial
-from echo_protocol.parts import FunctionCallPart, Part, Wire, part_from_wire, read
+from echo_protocol.parts import FunctionCallPart, Part, Wire, part_from_wire
+from echo_protocol.stream_facts import StreamFacts
 from echo_protocol.stream_types import (
     CallReceived,
-    CitationsReceived,
     MediaReceived,
     ServerToolUsed,
     StreamEvent,
@@ -17,12 +15,6 @@ from echo_protocol.stream_types import (
     TextDelta,
     ThoughtDelta,
 )
-from echo_protocol.usage import Usage, usage_from_wire
-
-#: proto3 default of the enum: the reason is not known yet.
-_UNSPECIFIED: Final = "FINISH_REASON_UNSPECIFIED"
-#: The same for a refused prompt whose reason was left out.
-_BLOCK_UNSPECIFIED: Final = "BLOCK_REASON_UNSPECIFIED"
 
 
 class StreamProcessor:
@@ -34,9 +26,8 @@ class StreamProcessor:
 
     def __init__(self) -> None:
         self._joiner = PartJoiner()
+        self._facts = StreamFacts()
         self._call: PartialCall | None = None
-        self._usage = Usage()
-        self._facts: dict[str, Any] = {}
 
     def process(self, chunk: Wire) -> list[StreamEvent]:
         """Take the next chunk, already decoded and without the Code Assist envelope.
@@ -47,20 +38,23 @@ class StreamProcessor:
         """
         if not isinstance(chunk, dict):
             raise UnreadableChunk(f"a chunk is a {type(chunk).__name__}")
-        self._take_header(chunk)
+        self._facts.take_chunk(chunk)
         candidate = _candidate_zero(chunk)
         if candidate is None:
             return []
         events: list[StreamEvent] = []
         content = candidate.get("content")
         parts = content.get("parts") if isinstance(content, dict) else None
-        if parts is not None and not isinstance(parts, list):
-            raise UnreadableChunk("content.parts is not a list")
-        for wire in parts or ():
-            event = self._take_part(part_from_wire(wire))
-            if event is not None:
-                events.append(event)
-        self._take_candidate(candidate, events)
+        if parts is not None:
+            if not isinstance(parts, list):
+                raise UnreadableChunk("content.parts is not a list")
+            for wire in parts:
+                event = self._take_part(wire)
+                if event is not None:
+                    events.append(event)
+        citations = self._facts.take_candidate(candidate)
+        if citations is not None:
+            events.append(citations)
         return events
 
     def finish(self) -> StreamResult:
@@ -72,12 +66,30 @@ class StreamProcessor:
         facts = self._facts
         return StreamResult(
             parts=parts,
-            outcome=outcome_of(parts, facts.get("finish_reason"), facts.get("block_reason")),
-            usage=self._usage,
-            **facts,
+            outcome=outcome_of(parts, facts.finish_reason, facts.block_reason),
+            finish_reason=facts.finish_reason,
+            finish_message=facts.finish_message,
+            block_reason=facts.block_reason,
+            usage=facts.usage,
+            model_version=facts.model_version,
+            response_id=facts.response_id,
+            continuation_token=facts.continuation_token,
+            grounding=facts.grounding,
+            citations=tuple(facts.citations),
+            url_context=facts.url_context,
         )
 
-    def _take_part(self, part: Part) -> StreamEvent | None:
+    def _take_part(self, wire: object) -> StreamEvent | None:
+        if isinstance(wire, dict):
+            text = wire.get("text")
+            # most parts are plain deltas: joined without becoming a Part of their own
+            if isinstance(text, str) and (len(wire) == 1 or (len(wire) == 2 and wire.get("thought") is True)):
+                thought = len(wire) == 2
+                self._joiner.add_text(wire, text, thought=thought)
+                if not text:
+                    return None
+                return ThoughtDelta(text) if thought else TextDelta(text)
+        part = part_from_wire(wire)
         if isinstance(part, FunctionCallPart) and (self._call is not None or is_partial(part)):
             whole = self._assemble(part)
             if whole is None:
@@ -95,43 +107,6 @@ class StreamProcessor:
         whole = self._call.close()
         self._call = None
         return whole
-
-    def _take_header(self, chunk: Wire) -> None:
-        usage = read(chunk, "usageMetadata", "usage_metadata")
-        if isinstance(usage, dict):
-            self._usage = usage_from_wire(usage) or self._usage
-        for name, camel, snake in (("model_version", "modelVersion", "model_version"),
-                                   ("response_id", "responseId", "response_id")):  # fmt: skip
-            value = read(chunk, camel, snake)
-            if value is not None:
-                self._facts[name] = str(value)
-        feedback = read(chunk, "promptFeedback", "prompt_feedback")
-        if isinstance(feedback, dict):
-            reason = read(feedback, "blockReason", "block_reason")
-            message = read(feedback, "blockReasonMessage", "block_reason_message")
-            if reason or message:
-                self._facts["block_reason"] = str(reason or _BLOCK_UNSPECIFIED)
-            if message:
-                self._facts["finish_message"] = str(message)
-
-    def _take_candidate(self, candidate: Wire, events: list[StreamEvent]) -> None:
-        reason = read(candidate, "finishReason", "finish_reason")
-        if reason and reason != _UNSPECIFIED:
-            self._facts["finish_reason"] = str(reason)
-        if message := read(candidate, "finishMessage", "finish_message"):
-            self._facts["finish_message"] = str(message)
-        if token := read(candidate, "continuationToken", "continuation_token"):
-            self._facts["continuation_token"] = str(token)
-        citations = _citations_of(candidate)
-        if citations is None:
-            return
-        if citations.grounding:
-            self._facts["grounding"] = citations.grounding
-        if citations.citations:
-            self._facts["citations"] = (*self._facts.get("citations", ()), *citations.citations)
-        if citations.url_context:
-            self._facts["url_context"] = citations.url_context
-        events.append(citations)
 
 
 def _candidate_zero(chunk: Wire) -> Wire | None:
@@ -161,16 +136,3 @@ def _event_of(part: Part) -> StreamEvent | None:
             return ServerToolUsed(part)
         case "function_response" | "opaque":
             return None
-
-
-def _citations_of(candidate: Wire) -> CitationsReceived | None:
-    grounding = read(candidate, "groundingMetadata", "grounding_metadata")
-    sources = _list_in(read(candidate, "citationMetadata", "citation_metadata"), "citationSources", "citations")
-    urls = _list_in(read(candidate, "urlContextMetadata", "url_context_metadata"), "urlMetadata", "url_metadata")
-    found = CitationsReceived(grounding if isinstance(grounding, dict) else {}, sources, urls)
-    return found if found.grounding or found.citations or found.url_context else None
-
-
-def _list_in(holder: object, first: str, second: str) -> tuple[dict[str, Any], ...]:
-    items = read(holder, first, second) if isinstance(holder, dict) else None
-    return tuple(item for item in items if isinstance(item, dict)) if isinstance(items, list) else ()

@@ -1,7 +1,7 @@
 """Tool results on their way to the model and back.
 
 A tool of ECHO may return an object whose reserved keys are not for the model's JSON: `echo_tool_multiparts` holds media
-parts, `aec_event` and `aec_directive` hold artifacts that are told once. Source: DESIGN.md section 7.
+parts, `aec_event` and `aec_directive` hold artifacts that are told once. Source: docs/design.md section 7.
 """
 
 from collections.abc import Mapping

@@ -13,6 +13,8 @@ _NAMES: Final = {
     "tool_prompt_tokens": ("toolUsePromptTokenCount", "tool_use_prompt_token_count"),
     "total_tokens": ("totalTokenCount", "total_token_count"),
 }
+#: Every key that holds a count.
+COUNT_KEYS: Final = frozenset(key for keys in _NAMES.values() for key in keys)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,13 +42,11 @@ class Usage:
         return self.candidates_tokens + self.thoughts_tokens
 
 
-def usage_from_wire(wire: Wire) -> Usage | None:
-    """Read a `usageMetadata`; None when it holds no count (Vertex sends `{"trafficType": …}` before the last chunk)."""
+def usage_from_wire(wire: Wire) -> Usage:
+    """Read a `usageMetadata`; a count that is absent is 0, a total that is absent is summed up."""
     counts = {name: _count(read(wire, *keys)) for name, keys in _NAMES.items()}
     known = {name: count for name, count in counts.items() if count is not None}
-    if not known:
-        return None
-    if "total_tokens" not in known:
+    if known and "total_tokens" not in known:
         known["total_tokens"] = sum(count for name, count in known.items() if name != "cached_tokens")
     return Usage(**known)
 

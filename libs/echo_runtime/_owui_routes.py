@@ -8,23 +8,16 @@ from typing import Any, Final
 
 import anyio
 from fastapi import FastAPI, HTTPException
-from open_webui.env import DATA_DIR
-from open_webui.internal.db import get_async_db_context
-from open_webui.models.chats import Chat
-from open_webui.models.functions import Function, Functions
-from open_webui.models.users import User
-from open_webui.utils.auth import get_admin_user, get_verified_user
-from open_webui.utils.valves import decrypt_valves, encrypt_valves
-from sqlalchemy import select, text, update
 from starlette.routing import BaseRoute
 
+from echo_paths import EchoPaths
 from echo_runtime.key_probe import GeminiKeyProbe
 from echo_runtime.key_routes import build_routes
 from echo_runtime.key_service import KeyService
 from echo_runtime.keys import GEMINI_KEY_VARIABLE, KeyRing
 from echo_runtime.lifecycle import PIPE_ID, Lifecycle
 from echo_runtime.purge import Purger
-from echo_state_manager.crypto import master_secret
+from echo_runtime.settings import DEFAULT_BASE_URL
 from echo_state_manager.identity import IdentityStore
 
 logger = logging.getLogger(__name__)
@@ -33,8 +26,6 @@ logger = logging.getLogger(__name__)
 _MARK: Final = "_echo_owner"
 _OWNER: Final = "echo_lifecycle"
 _BASE_URL_NAME: Final = "GEMINI_BASE_URL"
-#: Source: https://ai.google.dev/api (the service endpoint).
-_BASE_URL: Final = "https://generativelanguage.googleapis.com"
 #: Ids in one SQL list. Source: SQLite's oldest limit, 999 variables (https://sqlite.org/limits.html).
 _CHUNK: Final = 500
 _CHECKPOINT_TRIES: Final = 20
@@ -42,7 +33,7 @@ _CHECKPOINT_PAUSE_S: Final = 0.25
 
 
 def lifecycle_of(app: FastAPI) -> Lifecycle:
-    """The lifecycle of this process's Open WebUI, built at first use.
+    """The lifecycle of this process's Open WebUI, built at first use on its event loop.
 
     Raises:
         SecretKeyMissingError: no secret to encrypt with.
@@ -56,13 +47,17 @@ def lifecycle_of(app: FastAPI) -> Lifecycle:
 
 def echo_data_dir() -> Path:
     """`$ECHO_DATA_DIR`, else `echo` in Open WebUI's data folder."""
-    return Path(os.environ.get("ECHO_DATA_DIR") or Path(DATA_DIR) / "echo")
+    from open_webui.env import DATA_DIR
+
+    return EchoPaths.from_environment(os.environ, Path(DATA_DIR)).root
 
 
 def _build(app: FastAPI) -> Lifecycle:
-    identity = IdentityStore(echo_data_dir() / "identity.db", master_secret(os.environ))
-    host = OwuiHost(app, identity)
-    return Lifecycle(host, identity, Purger(echo_data_dir(), identity, host))
+    from echo_runtime.composition import services  # which asks this module for the data folder
+
+    shared = services()
+    host = OwuiHost(app, shared.identity, shared.keys)
+    return Lifecycle(host, shared.identity, Purger(shared.paths, shared.identity, host, [shared.sessions]))
 
 
 class OwuiHost:
@@ -70,12 +65,14 @@ class OwuiHost:
 
     Args:
         app: Open WebUI's application.
-        identity: serves the key page.
+        identity: keeps what the key page stores.
+        keys: tells whose key answers for somebody without one.
     """
 
-    def __init__(self, app: FastAPI, identity: IdentityStore) -> None:
+    def __init__(self, app: FastAPI, identity: IdentityStore, keys: KeyRing) -> None:
         self._app = app
         self._identity = identity
+        self._keys = keys
         self._function_id = ""
 
     def routes_installed(self) -> bool:
@@ -84,9 +81,10 @@ class OwuiHost:
 
     def install_routes(self, owner: str) -> None:
         """As `LifecycleHost`; before all others, because Open WebUI's page answers every unknown path."""
+        from open_webui.utils.auth import get_admin_user, get_verified_user
+
         self._function_id = owner
-        ring = KeyRing(self._identity, os.environ)
-        service = KeyService(self._identity, ring, GeminiKeyProbe(self._base_url), self._follow)
+        service = KeyService(self._identity, self._keys, GeminiKeyProbe(self._base_url), self._follow)
         routes: list[BaseRoute] = build_routes(
             service, self._identity, user=get_verified_user, admin=get_admin_user, active=self._require_active
         )
@@ -103,12 +101,17 @@ class OwuiHost:
 
     async def exchange_key_valve(self, exchange: Callable[[str | None], Awaitable[str | None]]) -> None:
         """As `LifecycleHost`, in one transaction with the row locked."""
+        from open_webui.internal.db import get_async_db_context
+        from open_webui.models.functions import Function
+        from open_webui.utils.valves import encrypt_valves
+        from sqlalchemy import text, update
+
         async with get_async_db_context() as session:
             sqlite = session.get_bind().dialect.name == "sqlite"
             if sqlite:
                 # Freed bytes are overwritten with zeros. Source: https://sqlite.org/pragma.html#pragma_secure_delete
                 await session.execute(text("PRAGMA secure_delete = ON"))
-            lock = update(Function).where(Function.id == PIPE_ID).values(version_id=Function.version_id)
+            lock = update(Function).where(Function.id == PIPE_ID).values(is_active=Function.is_active)
             await session.execute(lock)
             function = await session.get(Function, PIPE_ID, populate_existing=True)
             if function is None or (valves := _readable(function.valves)) is None:
@@ -123,21 +126,29 @@ class OwuiHost:
 
     async def living_chats(self, chat_ids: Sequence[str]) -> set[str]:
         """As `ChatTruth`."""
+        from open_webui.models.chats import Chat
+
         return await _living(Chat.id, chat_ids)
 
     async def living_users(self, user_ids: Sequence[str]) -> set[str]:
         """As `ChatTruth`."""
+        from open_webui.models.users import User
+
         return await _living(User.id, user_ids)
 
     async def _follow(self, present: bool) -> None:
         await lifecycle_of(self._app).show_instance_key(present=present)
 
     async def _base_url(self) -> str:
+        from open_webui.models.functions import Functions
+
         valves = await Functions.get_function_valves_by_id(PIPE_ID) or {}
-        return str(valves.get(_BASE_URL_NAME) or os.environ.get(_BASE_URL_NAME) or _BASE_URL)
+        return str(valves.get(_BASE_URL_NAME) or os.environ.get(_BASE_URL_NAME) or DEFAULT_BASE_URL)
 
     async def _require_active(self) -> None:
         """Routes outlive their function in the other workers, and when it is deleted."""
+        from open_webui.models.functions import Functions
+
         function = await Functions.get_function_by_id(self._function_id)
         if function is None or not function.is_active:
             raise HTTPException(404)
@@ -145,6 +156,8 @@ class OwuiHost:
 
 def _readable(stored: Any) -> dict[str, Any] | None:
     """Stored valves in clear; None when they are encrypted under another secret and must be left alone."""
+    from open_webui.utils.valves import decrypt_valves
+
     valves: dict[str, Any] = decrypt_valves(stored)
     if stored and not valves and isinstance(stored, str):
         logger.warning("The valves of %s cannot be decrypted by Open WebUI", PIPE_ID)
@@ -157,6 +170,9 @@ async def _truncate_log() -> None:
 
     Readers hold it back, so it is tried for a few seconds; Open WebUI's own shutdown empties it too.
     """
+    from open_webui.internal.db import get_async_db_context
+    from sqlalchemy import text
+
     for _ in range(_CHECKPOINT_TRIES):
         async with get_async_db_context() as session:
             row = (await session.execute(text("PRAGMA wal_checkpoint(TRUNCATE)"))).first()
@@ -167,6 +183,9 @@ async def _truncate_log() -> None:
 
 
 async def _living(column: Any, ids: Sequence[str]) -> set[str]:
+    from open_webui.internal.db import get_async_db_context
+    from sqlalchemy import select
+
     found: set[str] = set()
     async with get_async_db_context() as session:
         for chunk in _chunks(ids):

@@ -1,8 +1,12 @@
 """Names every adapter, once."""
 
+import asyncio
 import os
+from dataclasses import dataclass
 from typing import Final
+from weakref import WeakKeyDictionary
 
+from echo_core.ports import Clock
 from echo_http import SystemClock
 from echo_paths import EchoPaths
 from echo_protocol import Backend, Catalogue
@@ -23,23 +27,63 @@ from echo_state_manager.identity import IdentityStore
 BACKEND: Final[Backend] = "ai_studio"
 
 
-def build() -> Orchestrator:
-    """The orchestrator over the real adapters, for the calling thread's event loop.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """What the pipe and the lifecycle share on one event loop.
+
+    Args:
+        identity: accounts, keys and the chat index.
+        sessions: the records of chats.
+        keys: finds the key of whoever asks.
+    """
+
+    clock: Clock
+    paths: EchoPaths
+    identity: IdentityStore
+    sessions: SessionStores
+    keys: KeyRing
+
+
+_services: "WeakKeyDictionary[asyncio.AbstractEventLoop, Services]" = WeakKeyDictionary()
+
+
+def services() -> Services:
+    """The services of the running event loop; files and connections belong to one loop.
 
     Raises:
         SecretKeyMissingError: there is no secret to encrypt keys with.
     """
-    clock = SystemClock()
-    paths = EchoPaths(echo_data_dir())
-    identity = IdentityStore(paths.identity_db, master_secret(os.environ))
+    loop = asyncio.get_running_loop()
+    found = _services.get(loop)
+    if found is None:
+        clock = SystemClock()
+        paths = EchoPaths(echo_data_dir())
+        identity = IdentityStore(paths.identity_db, master_secret(os.environ), clock)
+        found = _services[loop] = Services(
+            clock=clock,
+            paths=paths,
+            identity=identity,
+            sessions=SessionStores(paths, clock),
+            keys=KeyRing(identity, os.environ),
+        )
+    return found
+
+
+def build() -> Orchestrator:
+    """The orchestrator over the real adapters, for the running event loop.
+
+    Raises:
+        SecretKeyMissingError: there is no secret to encrypt keys with.
+    """
+    shared = services()
     catalogue = Catalogue.load()
-    stores = ChatStores(SessionStores(paths, clock), clock)
+    stores = ChatStores(shared.sessions, shared.clock)
     scopes = Scopes(catalogue, BACKEND)
     return Orchestrator(
-        backends=Backends(KeyRing(identity, os.environ), clock, os.environ),
+        backends=Backends(shared.keys, shared.clock, os.environ),
         stores=stores,
-        contexts=ContextBuilder(catalogue, HistoryBuilder(stores, scopes, clock), ApiHistory(scopes), BACKEND),
+        contexts=ContextBuilder(catalogue, HistoryBuilder(stores, scopes, shared.clock), ApiHistory(scopes), BACKEND),
         scopes=scopes,
-        clock=clock,
+        clock=shared.clock,
         env_base_url=os.environ.get("GEMINI_BASE_URL", ""),
     )

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Final
 
+from echo_constants import Bilingual
 from echo_core.engine import TurnPlan
 from echo_core.ports import ShadowStore
 from echo_prompts import pis
@@ -30,6 +31,11 @@ HARM_CATEGORIES: Final = (
     "HARM_CATEGORY_DANGEROUS_CONTENT",
 )
 
+LEFT_OUT: Final = Bilingual(
+    en="The tool {name} cannot be offered to Gemini: {why}",
+    fr="L'outil {name} ne peut pas être proposé à Gemini : {why}",
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
@@ -39,11 +45,13 @@ class Prepared:
         plan: what is sent.
         model: what answers.
         history: the conversation that the plan was made from, and where the answer belongs in it.
+        notices: what the user is told before the answer, in the user's language.
     """
 
     plan: TurnPlan
     model: ModelInfo
     history: Rebuilt
+    notices: tuple[str, ...] = ()
 
 
 class ContextBuilder:
@@ -85,7 +93,10 @@ class ContextBuilder:
             tool_names=tools.original_names,
             max_rounds=settings.max_tool_rounds,
         )
-        return Prepared(plan, model, history)
+        left_out = (
+            LEFT_OUT.render(call.locale, name=name, why=why.render(call.locale)) for name, why in tools.left_out
+        )
+        return Prepared(plan, model, history, tuple(left_out))
 
     async def _conversation(self, call: PipeCall, store: ShadowStore | None, model: ModelInfo) -> tuple[str, Rebuilt]:
         system_text, contents = openai_messages_to_contents(call.body.get("messages") or [])

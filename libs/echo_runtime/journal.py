@@ -1,6 +1,6 @@
 """Writes what arrives to `turn_log`: in one transaction every 250 ms or 16 KiB, at once when asked.
 
-Source: DESIGN.md section 4; an insert for each chunk would cost ten times the parsing.
+Source: docs/design.md section 4; an insert for each chunk would cost ten times the parsing.
 """
 
 import asyncio

@@ -5,42 +5,53 @@ from typing import Final, Literal
 
 import httpx
 
+from echo_constants import AuthError, EchoError, LimitError
+from echo_gemini_client import AiStudioApi, ClientSettings, EchoGeminiClient, WireCall
+from echo_http import EchoTransport, RetryPolicy, StreamLimits
 from echo_runtime.keys import ApiKey
-
-#: Source: https://ai.google.dev/api/models (models.list; free of charge).
-_PATH: Final = "/v1beta/models"
-_DEADLINE_S: Final = 15.0
-_LIMITED: Final = 429
-_REFUSED: Final = frozenset({400, 401, 403})
 
 Verdict = Literal["accepted", "refused", "limited", "unreachable"]
 
+#: Somebody waits in front of the page: one attempt, and short limits.
+_IMPATIENT: Final = ClientSettings(
+    limits=StreamLimits(connect_s=10.0, first_byte_s=15.0, idle_s=15.0), retries=RetryPolicy(max_attempts=1)
+)
+
 
 class GeminiKeyProbe:
-    """Tests keys against `models?pageSize=1`.
+    """Tests keys over the same way that answers take, so that a proxy or certificate problem shows here, too.
 
     Args:
-        base_url: gives the endpoint's scheme and host, read anew at each test.
-        transport: how to reach it; None = the network.
+        base_url: gives the endpoint, read anew at each test.
+        transport: makes the way to it.
     """
 
     def __init__(
-        self, base_url: Callable[[], Awaitable[str]], transport: httpx.AsyncBaseTransport | None = None
+        self,
+        base_url: Callable[[], Awaitable[str]],
+        transport: Callable[[], httpx.AsyncBaseTransport] = EchoTransport,
     ) -> None:
         self._base_url = base_url
         self._transport = transport
 
     async def __call__(self, key: ApiKey) -> Verdict:
-        """What Gemini says of the key. A wrong key is answered with 400 or 401, a barred one with 403."""
-        headers = {"x-goog-api-key": key.reveal()}
-        url = (await self._base_url()).rstrip("/") + _PATH
-        try:
-            async with httpx.AsyncClient(transport=self._transport, timeout=_DEADLINE_S) as client:
-                response = await client.get(url, params={"pageSize": "1"}, headers=headers)
-        except (httpx.HTTPError, httpx.InvalidURL):
-            return "unreachable"
-        if response.is_success:
-            return "accepted"
-        if response.status_code in _REFUSED:
-            return "refused"
-        return "limited" if response.status_code == _LIMITED else "unreachable"
+        """What Gemini says of the key, asked for one entry of its model list (free of charge).
+
+        Source: https://ai.google.dev/api/models (models.list).
+        """
+
+        async def secret() -> str:
+            return key.reveal()
+
+        api = AiStudioApi(await self._base_url())
+        call = WireCall(method="GET", url=f"{api.root}/models?pageSize=1", idempotent=True)
+        async with self._transport() as transport:
+            try:
+                await EchoGeminiClient(api, secret, transport, settings=_IMPATIENT).call_json(call)
+            except AuthError:
+                return "refused"
+            except LimitError:
+                return "limited"
+            except EchoError:
+                return "unreachable"
+        return "accepted"

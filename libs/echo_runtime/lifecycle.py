@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, Protocol
 
 from echo_runtime.keys import GEMINI_KEY_NAME, STORED_VALVE, KeyMalformedError, clean_key
+from echo_runtime.lifecycle_entry import STARTUP
 from echo_runtime.purge import Purger
 from echo_state_manager.identity import INSTANCE_OWNER, IdentityStore
 
@@ -14,17 +15,6 @@ logger = logging.getLogger(__name__)
 PIPE_ID: Final = "echo_orchestrator"
 
 Event = Mapping[str, Any]
-
-
-def lifecycle_of(app: Any) -> "Lifecycle":
-    """The lifecycle of the running Open WebUI `app`; only works inside Open WebUI.
-
-    Raises:
-        SecretKeyMissingError: no secret to encrypt with.
-    """
-    from echo_runtime import _owui_routes  # needs open_webui, which tests of this module do without
-
-    return _owui_routes.lifecycle_of(app)
 
 
 class LifecycleHost(Protocol):
@@ -76,7 +66,7 @@ class Lifecycle:
         # Each worker only gets its own events: one that did not see the function enabled catches up at the next.
         if not self._host.routes_installed() or (name == "function.updated" and subject == own_id):
             self._host.install_routes(own_id)
-        if name == "system.startup.started" or (name == "function.enable_started" and subject == own_id):
+        if name == STARTUP or (name == "function.enable_started" and subject == own_id):
             await self._start(own_id)
         elif name in {"function.valves_updated", "function.enabled"} and subject == PIPE_ID:
             if _text(event.get("data"), "scope") != "user":
@@ -143,7 +133,8 @@ class Lifecycle:
             await self._purger.reconcile()
         elif name == "chat.cloned":
             owner, parent = _text(event.get("actor"), "id"), _text(event.get("data"), "original_chat_id")
-            await self._identity.index_chat(subject, owner, parent)
+            if subject and owner and parent:
+                await self._identity.index_chat(subject, owner, parent)
 
 
 def _text(record: object, key: str) -> str:

@@ -1,7 +1,6 @@
 """Removing what ECHO keeps of chats and users that are gone."""
 
 import logging
-import re
 import shutil
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -9,22 +8,22 @@ from pathlib import Path
 from typing import Final, Protocol
 from uuid import uuid4
 
-import anyio
+from anyio import to_thread
 
-from echo_state_manager.identity import IdentityStore
+from echo_paths import EchoPaths, TemporaryChatError, UnsafeIdError
+from echo_state_manager.identity import INSTANCE_OWNER, IdentityStore
 
 logger = logging.getLogger(__name__)
 
-#: Ids that may name a folder; ECHO's own folders (`_api`) begin with an underscore and never match.
-_SAFE_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,127}")
+#: Folders on their way out; no id begins with a dot, so nobody takes them for a chat or a user.
 _DOOMED: Final = ".purged-"
 
 
 class PurgePort(Protocol):
-    """Somebody who holds something of a chat in memory or in an open file."""
+    """Somebody who holds something of a chat: open files, memory, vectors."""
 
-    async def release_chat(self, user_id: str, chat_id: str) -> None:
-        """Close and forget it; its folder is removed next. Called for chats that were never opened, too."""
+    async def purge(self, user_id: str, chat_id: str) -> None:
+        """Let go of it and remove it; a chat that was never seen is no error. The chat's folder is removed next."""
         ...
 
 
@@ -44,44 +43,35 @@ class Purger:
     """Removes the records of deleted chats and users.
 
     Args:
-        data_dir: ECHO's data folder; chats lie in `users/{uid}/chats/{cid}`.
+        paths: ECHO's data folder.
         identity: keeps the chat index.
         truth: says which chats and users exist.
-        ports: are told before a folder goes.
+        ports: are asked before a folder goes.
     """
 
     def __init__(
-        self, data_dir: Path, identity: IdentityStore, truth: ChatTruth, ports: Iterable[PurgePort] = ()
+        self, paths: EchoPaths, identity: IdentityStore, truth: ChatTruth, ports: Iterable[PurgePort] = ()
     ) -> None:
-        self._users_dir = data_dir / "users"
+        self._paths = paths
         self._identity = identity
         self._truth = truth
-        self._ports = list(ports)
-
-    def register(self, port: PurgePort) -> None:
-        """Tell `port` of every later purge."""
-        self._ports.append(port)
+        self._ports = tuple(ports)
 
     async def purge_chat(self, chat_id: str, owner_id: str = "") -> None:
         """Remove one chat's records; without an owner, wherever they lie."""
-        if not _SAFE_ID.fullmatch(chat_id):
-            return
-        owners = (
-            [owner_id]
-            if _SAFE_ID.fullmatch(owner_id)
-            else await anyio.to_thread.run_sync(_owners_of, self._users_dir, chat_id)
-        )
+        owners = [owner_id] if owner_id else [owner for owner, known in await self._chats() if known == chat_id]
         for owner in owners:
             await self._purge(owner, chat_id)
 
     async def purge_user(self, user_id: str) -> None:
         """Remove everything of a user: chats, files, skills, keys, settings."""
-        if not _SAFE_ID.fullmatch(user_id):
+        if user_id == INSTANCE_OWNER:
             return
-        for owner, chat_id in await anyio.to_thread.run_sync(_chat_folders, self._users_dir):
+        for owner, chat_id in await self._chats():
             if owner == user_id:
-                await self._release(owner, chat_id)
-        await anyio.to_thread.run_sync(_remove, self._users_dir / user_id)
+                await self._tell_ports(owner, chat_id)
+        with suppress(UnsafeIdError):
+            await to_thread.run_sync(_remove, self._paths.user_dir(user_id))
         await self._identity.forget_user(user_id)
         logger.info("Purged a deleted user")
 
@@ -91,60 +81,40 @@ class Purger:
         When not one owner of a folder exists in Open WebUI, its database is another one than before and nothing
         is touched.
         """
-        await anyio.to_thread.run_sync(_sweep, self._users_dir)
-        folders = await anyio.to_thread.run_sync(_chat_folders, self._users_dir)
-        owners = await anyio.to_thread.run_sync(_user_folders, self._users_dir)
-        if not owners:
-            return 0
+        await to_thread.run_sync(_sweep, self._paths)
+        # Folders first: a chat is in Open WebUI's table before ECHO gives it a folder.
+        chats = [(owner, chat_id) for owner, chat_id in await self._chats() if ":" not in chat_id]
+        owners = await to_thread.run_sync(lambda: list(self._paths.users_on_disk()))
         living = await self._truth.living_users(owners)
-        if not living:
-            logger.warning(
-                "Open WebUI knows none of the %d users that ECHO has folders of: nothing purged", len(owners)
-            )
+        if owners and not living:
+            logger.warning("Open WebUI knows none of the %d users that ECHO has data of: nothing purged", len(owners))
             return 0
         gone_users = [owner for owner in owners if owner not in living]
         for owner in gone_users:
             await self.purge_user(owner)
-        chats = [(owner, chat_id) for owner, chat_id in folders if owner in living]
         existing = await self._truth.living_chats([chat_id for _, chat_id in chats])
-        gone = [(owner, chat_id) for owner, chat_id in chats if chat_id not in existing]
+        gone = [(owner, chat_id) for owner, chat_id in chats if owner in living and chat_id not in existing]
         for owner, chat_id in gone:
             await self._purge(owner, chat_id)
         return len(gone_users) + len(gone)
 
     async def _purge(self, owner_id: str, chat_id: str) -> None:
-        await self._release(owner_id, chat_id)
-        await anyio.to_thread.run_sync(_remove, self._users_dir / owner_id / "chats" / chat_id)
+        try:
+            folder = self._paths.chat_dir(owner_id, chat_id)
+        except (UnsafeIdError, TemporaryChatError):
+            # Such a chat never had a folder.
+            return
+        await self._tell_ports(owner_id, chat_id)
+        await to_thread.run_sync(_remove, folder)
         await self._identity.mark_purged(owner_id, [chat_id])
         logger.info("Purged a deleted chat")
 
-    async def _release(self, owner_id: str, chat_id: str) -> None:
+    async def _tell_ports(self, owner_id: str, chat_id: str) -> None:
         for port in self._ports:
-            await port.release_chat(owner_id, chat_id)
+            await port.purge(owner_id, chat_id)
 
-
-def _user_folders(users_dir: Path) -> list[str]:
-    if not users_dir.is_dir():
-        return []
-    return [entry.name for entry in users_dir.iterdir() if _SAFE_ID.fullmatch(entry.name) and entry.is_dir()]
-
-
-def _chat_folders(users_dir: Path) -> list[tuple[str, str]]:
-    """(owner, chat id) of every chat folder; ECHO's own folders are left out."""
-    return [
-        (owner, entry.name)
-        for owner in _user_folders(users_dir)
-        for entry in _entries(users_dir / owner / "chats")
-        if _SAFE_ID.fullmatch(entry.name)
-    ]
-
-
-def _owners_of(users_dir: Path, chat_id: str) -> list[str]:
-    return [owner for owner, known in _chat_folders(users_dir) if known == chat_id]
-
-
-def _entries(folder: Path) -> list[Path]:
-    return list(folder.iterdir()) if folder.is_dir() else []
+    async def _chats(self) -> list[tuple[str, str]]:
+        return await to_thread.run_sync(lambda: list(self._paths.chats_on_disk()))
 
 
 def _remove(folder: Path) -> None:
@@ -159,13 +129,12 @@ def _remove(folder: Path) -> None:
         _erase(doomed)
 
 
-def _sweep(users_dir: Path) -> None:
+def _sweep(paths: EchoPaths) -> None:
     """Finish removals that were cut off."""
-    parents = [users_dir, *(users_dir / owner / "chats" for owner in _user_folders(users_dir))]
-    for parent in parents:
-        for entry in _entries(parent):
-            if entry.name.startswith(_DOOMED):
-                _erase(entry)
+    users = paths.root / "users"
+    for parent in (users, *(paths.user_dir(user_id) / "chats" for user_id in paths.users_on_disk())):
+        for entry in parent.glob(f"{_DOOMED}*"):
+            _erase(entry)
 
 
 def _erase(doomed: Path) -> None:

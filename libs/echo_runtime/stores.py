@@ -9,7 +9,7 @@ from echo_runtime import _owui
 from echo_runtime.call import PipeCall
 from echo_state_manager import SessionStore, SessionStores
 
-#: How long the answers to API callers without a chat are kept. Source: DESIGN.md section 5.
+#: How long the answers to API callers without a chat are kept. Source: docs/design.md section 5.
 _DAY_S: Final = 24 * 3600
 API_KEPT_S: Final = 7 * _DAY_S
 

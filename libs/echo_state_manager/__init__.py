@@ -12,6 +12,7 @@ from echo_state_manager._errors import (
     UnusableFileError,
 )
 from echo_state_manager._load import get_message_shadow, get_signature_by_id
+from echo_state_manager._repair import RepairReport, repair
 from echo_state_manager._save import (
     index_suture,
     save_cognitive_data,
@@ -19,15 +20,18 @@ from echo_state_manager._save import (
     save_session_setting,
     save_signature_by_id,
 )
+from echo_state_manager._verify import Break, VerifyReport, verify
 from echo_state_manager.memory import MemoryShadowStore
 from echo_state_manager.session import SessionStore
 from echo_state_manager.stores import SessionStores
 
 __all__ = [
+    "Break",
     "DamagedFileError",
     "ForeignFileError",
     "FutureFileError",
     "MemoryShadowStore",
+    "RepairReport",
     "SessionStore",
     "SessionStores",
     "StoreBusyError",
@@ -36,11 +40,14 @@ __all__ = [
     "StoreFullError",
     "StoreUnavailableError",
     "UnusableFileError",
+    "VerifyReport",
     "get_message_shadow",
     "get_signature_by_id",
     "index_suture",
+    "repair",
     "save_cognitive_data",
     "save_message_shadow",
     "save_session_setting",
     "save_signature_by_id",
+    "verify",
 ]

@@ -22,6 +22,8 @@ class ShadowCache:
 
     def __init__(self, limit_bytes: int = CACHE_BYTES) -> None:
         self.revision = 0
+        #: Grows whenever something is dropped: what was read before may be older than that.
+        self.drops = 0
         self._limit_bytes = limit_bytes
         self._held_bytes = 0
         self._shadows: dict[str, Shadow] = {}
@@ -30,9 +32,12 @@ class ShadowCache:
         """Drop what was written since.
 
         Args:
-            changed: message id and revision of every row above `self.revision`.
+            changed: message id and revision of every row above `self.revision`; an empty id stands for all messages.
         """
         for message_id, revision in changed:
+            if not message_id:
+                self._drop_all()
+            self.drops += 1
             self.revision = max(self.revision, revision)
             dropped = self._shadows.pop(message_id, None)
             if dropped is not None:
@@ -46,8 +51,16 @@ class ShadowCache:
             return found, []
         return found, [message_id for message_id in message_ids if message_id not in found]
 
-    def add(self, shadows: Iterable[Shadow]) -> None:
-        """Keep what was read, as far as it fits."""
+    def add(self, shadows: Iterable[Shadow], drops: int) -> None:
+        """Keep what was read, as far as it fits.
+
+        Args:
+            shadows: what was read.
+            drops: `self.drops` when the reading began; if it has grown since, a message may have been written after it
+                was read and dropped before it arrived here, so nothing is kept.
+        """
+        if drops != self.drops:
+            return
         for shadow in shadows:
             size_bytes = _size_bytes(shadow)
             if self._held_bytes + size_bytes <= self._limit_bytes and shadow.message_id not in self._shadows:
@@ -55,8 +68,13 @@ class ShadowCache:
                 self._held_bytes += size_bytes
 
     def clear(self) -> None:
-        """Forget everything."""
-        self.revision = self._held_bytes = 0
+        """Forget everything; for another file in the place of the one that was read."""
+        self._drop_all()
+        self.revision = 0
+
+    def _drop_all(self) -> None:
+        self.drops += 1
+        self._held_bytes = 0
         self._shadows.clear()
 
 

@@ -9,10 +9,11 @@ A job that was asked for is finished even if the caller is cancelled meanwhile: 
 import asyncio
 import logging
 import sqlite3
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 import aiosqlite
 
@@ -54,7 +55,7 @@ class Transaction:
     connection: aiosqlite.Connection
     now_s: int
 
-    async def rows(self, sql: str, parameters: Iterable[Any] = ()) -> list[Any]:
+    async def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
         """Run one statement and return all its rows as tuples."""
         return list(await self.connection.execute_fetchall(sql, parameters))
 
@@ -88,21 +89,16 @@ class Database:
 
     async def execute(self, batches: Sequence[Batch]) -> None:
         """Write batches in one transaction. Raises as `write`."""
-
-        async def job(tx: Transaction) -> None:
-            for batch in batches:
-                await tx.execute(batch)
-
         if any(batch.statements for batch in batches):
-            await self.write(job)
+            await self._queued(self._hop(partial(_write_all, batches)))
 
     async def read(self, job: Job[T]) -> T:
         """Run a job that reads one consistent state in several statements. Raises as `write`."""
         return await self._queued(self._transact("BEGIN", job))
 
-    async def rows(self, sql: str, parameters: Iterable[Any] = ()) -> list[Any]:
+    async def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
         """Run one reading statement. Raises as `write`."""
-        return await self._queued(self._select(sql, parameters))
+        return await self._queued(self._hop(lambda connection: connection.execute(sql, parameters).fetchall()))
 
     async def close(self) -> None:
         """Finish the jobs that were asked for, then close; twice is harmless."""
@@ -134,10 +130,10 @@ class Database:
             task.add_done_callback(_log_unheard)
             raise
 
-    async def _select(self, sql: str, parameters: Iterable[Any]) -> list[Any]:
+    async def _hop(self, function: Callable[[sqlite3.Connection], T]) -> T:
         async with self._turn:
             try:
-                return list(await self._connection.execute_fetchall(sql, parameters))
+                return await on_thread(self._connection, function)
             except sqlite3.Error as error:
                 raise store_error(error) from error
 
@@ -161,6 +157,18 @@ class Database:
         except sqlite3.Error:
             await self._connection.rollback()
             raise
+
+
+def _write_all(batches: Sequence[Batch], connection: sqlite3.Connection) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        for batch in batches:
+            for sql, rows in batch.statements.items():
+                connection.executemany(sql, rows)
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.rollback()
+        raise
 
 
 def _log_unheard(task: "asyncio.Task[Any]") -> None:
@@ -189,11 +197,21 @@ async def open_database(path: Path, migrations: Sequence[Migration], clock: Cloc
     return Database(path, connection, clock)
 
 
+async def on_thread(connection: aiosqlite.Connection, function: Callable[[sqlite3.Connection], T]) -> T:
+    """Run a function on a connection's thread.
+
+    aiosqlite's public calls take one hop a statement. With ten statements a seal, fifty chats at once spent their time
+    on changing threads, not on writing (tests/bench/bench_store.py).
+    """
+    execute = cast("Callable[..., Awaitable[T]]", connection._execute)
+    return await execute(function, connection._conn)
+
+
 async def _prepare_patiently(connection: aiosqlite.Connection, migrations: Sequence[Migration], now_s: int) -> None:
     """Two processes that make the same file get SQLITE_BUSY at once, without SQLite's own waiting."""
     for attempts_left in range(OPEN_ATTEMPTS - 1, -1, -1):
         try:
-            await _prepare(connection, migrations, now_s)
+            await on_thread(connection, partial(_prepare, migrations, now_s))
         except sqlite3.Error as error:
             typed = store_error(error)
             if attempts_left == 0 or not isinstance(typed, StoreBusyError):
@@ -203,16 +221,15 @@ async def _prepare_patiently(connection: aiosqlite.Connection, migrations: Seque
         await asyncio.sleep(OPEN_RETRY_S)
 
 
-async def _prepare(connection: aiosqlite.Connection, migrations: Sequence[Migration], now_s: int) -> None:
-    rows = list(await connection.execute_fetchall("PRAGMA application_id"))
-    if rows[0][0] != APPLICATION_ID:
+def _prepare(migrations: Sequence[Migration], now_s: int, connection: sqlite3.Connection) -> None:
+    if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
         # Before the switch to WAL, so that the main file itself always says whose it is.
-        await connection.execute_fetchall(f"PRAGMA application_id = {APPLICATION_ID}")
-    rows = list(await connection.execute_fetchall("PRAGMA journal_mode = WAL"))
-    if rows[0][0] != "wal":
-        raise StoreUnavailableError(f"journal mode is {rows[0][0]}, not WAL")
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+    if mode != "wal":
+        raise StoreUnavailableError(f"journal mode is {mode}, not WAL")
     # In WAL mode NORMAL survives a killed process completely and a power cut without damage.
     # Source: https://www.sqlite.org/pragma.html#pragma_synchronous
-    await connection.execute_fetchall("PRAGMA synchronous = NORMAL")
-    await connection.execute_fetchall(f"PRAGMA journal_size_limit = {JOURNAL_SIZE_LIMIT_BYTES}")
-    await migrate(connection, migrations, now_s)
+    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute(f"PRAGMA journal_size_limit = {JOURNAL_SIZE_LIMIT_BYTES}").fetchone()
+    migrate(connection, migrations, now_s)

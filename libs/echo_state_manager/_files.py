@@ -4,9 +4,11 @@ import fcntl
 import logging
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
@@ -15,10 +17,11 @@ import aiosqlite
 from anyio import to_thread
 
 from echo_core.ports import Clock
-from echo_state_manager._database import APPLICATION_ID, Database, open_database
+from echo_state_manager._database import APPLICATION_ID, Database, Transaction, on_thread, open_database
 from echo_state_manager._errors import (
     ForeignFileError,
     FutureFileError,
+    StoreError,
     StoreUnavailableError,
     UnusableFileError,
     store_error,
@@ -56,19 +59,40 @@ async def open_usable(
     """
     notices: list[UnusableFileError] = []
     for _ in range(_ATTEMPTS):
-        identity = await to_thread.run_sync(identity_of, path)
+        found = await to_thread.run_sync(_look, path, len(migrations))
         try:
-            await _inspect(path, migrations)
+            await _inspect(path, found, migrations)
             database = await open_database(path, migrations, clock)
         except UnusableFileError as error:
-            if await to_thread.run_sync(set_aside, path, identity, error.reason, clock.now_s()):
+            if await to_thread.run_sync(set_aside, path, found.identity, error.reason, clock.now_s()):
                 notices.append(error)
             continue
         opened = await to_thread.run_sync(identity_of, path)
-        if identity in (None, opened):
+        if found.identity in (None, opened):
             return database, opened, notices
         await database.close()
     raise StoreUnavailableError(f"{path} is replaced again and again")
+
+
+@asynccontextmanager
+async def snapshot(path: Path, now_s: int) -> AsyncIterator[Transaction]:
+    """One consistent state of an open file on a connection of its own, so that nobody waits for the reader.
+
+    Raises:
+        StoreError: as `_errors.store_error` says.
+    """
+    connection = aiosqlite.connect(_read_only(path), uri=True, isolation_level=None)
+    connection._thread.daemon = True
+    try:
+        async with connection:
+            await connection.execute_fetchall("BEGIN")
+            yield Transaction(connection, now_s)
+    except sqlite3.Error as error:
+        raise store_error(error) from error
+
+
+def _read_only(path: Path) -> str:
+    return f"file:{quote(str(path))}?mode=ro"
 
 
 def identity_of(path: Path) -> Identity:
@@ -124,41 +148,63 @@ def _folder_lock(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-async def _inspect(path: Path, migrations: Sequence[Migration]) -> None:
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What lies at a path before it is opened.
+
+    Args:
+        fault: why it cannot be used, as far as its first bytes tell.
+        log_bytes: size of its write-ahead log.
+    """
+
+    identity: Identity
+    fault: StoreError | None = None
+    log_bytes: int = 0
+
+
+async def _inspect(path: Path, found: _Found, migrations: Sequence[Migration]) -> None:
     """Refuse a file that is not ours or too new before SQLite can write to it."""
-    log_bytes = await to_thread.run_sync(_check_header, path, len(migrations))
-    if log_bytes == 0:
+    if found.fault is not None:
+        raise found.fault
+    if found.log_bytes == 0:
         return
     # The newest steps may still be in the log only; a read-only connection leaves both files as they are.
-    connection = aiosqlite.connect(f"file:{quote(str(path))}?mode=ro", uri=True)
+    connection = aiosqlite.connect(_read_only(path), uri=True)
     connection._thread.daemon = True
     try:
         async with connection:
-            if await steps_done(connection):
-                await check_steps(connection, migrations)
+            await on_thread(connection, partial(_check_steps_if_any, migrations))
     except sqlite3.Error as error:
         raise store_error(error) from error
 
 
-def _check_header(path: Path, known_steps: int) -> int:
-    """Read whose file it is; returns the size of its log in bytes, 0 for none and for a file to be made."""
+def _check_steps_if_any(migrations: Sequence[Migration], connection: sqlite3.Connection) -> None:
+    if steps_done(connection):
+        check_steps(connection, migrations)
+
+
+def _look(path: Path, known_steps: int) -> _Found:
+    """Read whose file it is; blocks on the disk."""
+    identity = identity_of(path)
+    if identity is None:
+        return _Found(None)
     try:
         with path.open("rb") as file:
             header = file.read(_HEADER_BYTES)
+        log_bytes = os.stat(path.with_name(path.name + "-wal")).st_size
     except FileNotFoundError:
-        return 0
+        log_bytes = 0
     except OSError as error:
-        raise StoreUnavailableError(f"{type(error).__name__} {error.errno}") from error
-    if not header:
-        return 0
+        return _Found(identity, StoreUnavailableError(f"{type(error).__name__} {error.errno}"))
+    return _Found(identity, _header_fault(header, known_steps) if header else None, log_bytes)
+
+
+def _header_fault(header: bytes, known_steps: int) -> UnusableFileError | None:
     if len(header) < _HEADER_BYTES or not header.startswith(_MAGIC):
-        raise ForeignFileError("no SQLite header")
+        return ForeignFileError("no SQLite header")
     if int.from_bytes(header[_APPLICATION_ID], "big") != APPLICATION_ID:
-        raise ForeignFileError("another application's file")
+        return ForeignFileError("another application's file")
     steps = int.from_bytes(header[_USER_VERSION], "big")
     if steps > known_steps:
-        raise FutureFileError(f"the file has {steps} steps, we know {known_steps}")
-    try:
-        return os.stat(path.with_name(path.name + "-wal")).st_size
-    except FileNotFoundError:
-        return 0
+        return FutureFileError(f"the file has {steps} steps, we know {known_steps}")
+    return None

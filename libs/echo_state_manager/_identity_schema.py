@@ -1,25 +1,26 @@
-"""Tables of identity.db, as numbered steps that only go forward."""
+"""Tables of identity.db, as numbered steps that only go forward, and what is wrong with a file that is not ours."""
 
-import sqlite3
 from typing import Final
 
-import aiosqlite
-
 from echo_constants import Bilingual, StateError
+from echo_state_manager._migrations import Migration
 
-_STEPS: Final[tuple[tuple[str, ...], ...]] = (
-    (
-        "CREATE TABLE vault_meta (key TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID",
-        """CREATE TABLE secrets (
-            owner_id TEXT NOT NULL, name TEXT NOT NULL, sealed BLOB NOT NULL, updated_at_s INTEGER NOT NULL,
-            PRIMARY KEY (owner_id, name)) WITHOUT ROWID""",
-        """CREATE TABLE user_settings (
-            user_id TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, updated_at_s INTEGER NOT NULL,
-            PRIMARY KEY (user_id, key)) WITHOUT ROWID""",
-        """CREATE TABLE chat_index (
-            chat_id TEXT PRIMARY KEY, owner_id TEXT NOT NULL, parent_chat_id TEXT, purged_at_s INTEGER)
-            WITHOUT ROWID""",
-        "CREATE INDEX idx_chat_index_owner ON chat_index (owner_id)",
+IDENTITY_MIGRATIONS: Final = (
+    Migration(
+        "m001_identity",
+        (
+            "CREATE TABLE vault_meta (key TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID",
+            """CREATE TABLE secrets (
+                owner_id TEXT NOT NULL, name TEXT NOT NULL, sealed BLOB NOT NULL, updated_at INTEGER NOT NULL,
+                PRIMARY KEY (owner_id, name)) WITHOUT ROWID""",
+            """CREATE TABLE user_settings (
+                user_id TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, updated_at INTEGER NOT NULL,
+                PRIMARY KEY (user_id, key)) WITHOUT ROWID""",
+            """CREATE TABLE chat_index (
+                chat_id TEXT PRIMARY KEY, owner_id TEXT NOT NULL, parent_chat_id TEXT, purged_at INTEGER)
+                WITHOUT ROWID""",
+            "CREATE INDEX idx_chat_index_owner ON chat_index (owner_id)",
+        ),
     ),
 )
 
@@ -39,37 +40,17 @@ class IdentityTooNewError(StateError):
     )
 
 
-async def schema_version(connection: aiosqlite.Connection) -> int:
-    """Number of steps that the file has seen.
+class IdentityUnusableError(StateError):
+    """identity.db is damaged, or another program's file lies in its place."""
 
-    Raises:
-        IdentityTooNewError: more than this version knows.
-    """
-    async with connection.execute("PRAGMA user_version") as cursor:
-        row = await cursor.fetchone()
-    version = int(row[0]) if row else 0
-    if version > len(_STEPS):
-        raise IdentityTooNewError(f"schema {version}, this version knows {len(_STEPS)}")
-    return version
-
-
-async def migrate(connection: aiosqlite.Connection) -> None:
-    """Bring the file to the newest schema; each step is one transaction together with its number.
-
-    The number is read again under the write lock, because another process may have taken the step meanwhile.
-
-    Raises:
-        IdentityTooNewError: as `schema_version`.
-    """
-    while await schema_version(connection) < len(_STEPS):
-        await connection.execute("BEGIN IMMEDIATE")
-        try:
-            version = await schema_version(connection)
-            if version < len(_STEPS):
-                for statement in _STEPS[version]:
-                    await connection.execute(statement)
-                await connection.execute(f"PRAGMA user_version = {version + 1}")
-            await connection.execute("COMMIT")
-        except (sqlite3.Error, StateError):
-            await connection.execute("ROLLBACK")
-            raise
+    code = "identity_unusable"
+    audience = "admin"
+    message = Bilingual(
+        en="identity.db, where ECHO keeps API keys, is damaged or not ECHO's. Nothing was changed.",
+        fr="identity.db, où ECHO conserve les clés API, est abîmé ou n'est pas à ECHO. Rien n'a été modifié.",
+    )
+    remedy = Bilingual(
+        en="Restore it from the backup of ECHO's data folder, or move it away, restart and enter the keys again.",
+        fr="Restaurez-le depuis la sauvegarde du dossier de données d'ECHO, ou écartez-le, redémarrez et saisissez "
+        "les clés de nouveau.",
+    )

@@ -74,7 +74,9 @@ async def get_signature_by_id(tx: Transaction, message_id: str) -> list[Signatur
 
 async def get_cognitive_data(tx: Transaction, cumulative_hash: str) -> bytes | None:
     """The tool calls and answers sealed under a hash, byte for byte."""
-    rows = await tx.rows("SELECT io_json, blob_refs FROM tool_journal WHERE cumulative_hash = ?", (cumulative_hash,))
+    rows = await tx.rows(
+        "SELECT CAST(io_json AS BLOB), blob_refs FROM tool_journal WHERE cumulative_hash = ?", (cumulative_hash,)
+    )
     if not rows:
         return None
     blobs = await load_blobs(tx, [rows[0][1]])
@@ -91,7 +93,8 @@ async def load_blobs(tx: Transaction, columns: Sequence[str]) -> dict[str, bytes
         return {}
     return dict(
         await tx.rows(
-            "SELECT sha256, data FROM blobs WHERE sha256 IN (SELECT value FROM json_each(?))", (json_ids(keys),)
+            "SELECT sha256, CAST(data AS BLOB) FROM blobs WHERE sha256 IN (SELECT value FROM json_each(?))",
+            (json_ids(keys),),
         )
     )
 

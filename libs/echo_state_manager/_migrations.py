@@ -1,14 +1,13 @@
 """The schema of session.db as numbered steps: forward only, each in one transaction with its own record.
 
 A step that was released is never edited; a change is a new step at the end. `user_version` counts the steps, the table
-`_migrations` names them.
+`_migrations` names them. They run on the connection's own thread.
 """
 
+import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
-
-import aiosqlite
 
 from echo_state_manager._errors import ForeignFileError, FutureFileError
 
@@ -47,7 +46,7 @@ _SHADOW_COLUMNS: Final = """
     blob_refs TEXT NOT NULL DEFAULT '',
     created_at INTEGER NOT NULL"""
 
-#: The tables of DESIGN.md section 4. `updated_at` of a shadow is the Version Lock's, NULL before the first lock.
+#: The tables of docs/design.md section 4. `updated_at` of a shadow is the Version Lock's, NULL before the first lock.
 _M001: Final = Migration(
     "m001_initial",
     (
@@ -70,10 +69,11 @@ _M001: Final = Migration(
         """CREATE TABLE tool_journal (
             cumulative_hash TEXT PRIMARY KEY, io_json BLOB NOT NULL, blob_refs TEXT NOT NULL DEFAULT '',
             updated_at INTEGER NOT NULL)""",
-        # What a message was before it was recovered or sealed anew; two messages may have had the same content.
+        # What a message was before it was recovered or sealed anew. Two messages may have had the same content, and one
+        # message the same content with other parts.
         f"""CREATE TABLE rich_payloads (
             message_id TEXT NOT NULL,{_SHADOW_COLUMNS.format(parts="rich_parts_json")},
-            PRIMARY KEY (invariant_hash, message_id))""",
+            PRIMARY KEY (invariant_hash, message_id, sealed_hash))""",
         "CREATE INDEX idx_rich_msg_id ON rich_payloads (message_id)",
         "CREATE TABLE blobs (sha256 TEXT PRIMARY KEY, data BLOB NOT NULL)",
         """CREATE TABLE turn_log (
@@ -93,7 +93,7 @@ SESSION_MIGRATIONS: Final[tuple[Migration, ...]] = (_M001,)
 _RECORDS: Final = "CREATE TABLE IF NOT EXISTS _migrations (name TEXT PRIMARY KEY, applied_at INTEGER NOT NULL)"
 
 
-async def migrate(connection: aiosqlite.Connection, migrations: Sequence[Migration], now_s: int) -> None:
+def migrate(connection: sqlite3.Connection, migrations: Sequence[Migration], now_s: int) -> None:
     """Bring a file to the newest step; several processes may do so at once.
 
     Raises:
@@ -101,38 +101,36 @@ async def migrate(connection: aiosqlite.Connection, migrations: Sequence[Migrati
         ForeignFileError: its steps have other names than ours.
         sqlite3.Error: as SQLite says.
     """
-    if await steps_done(connection) == len(migrations) and migrations:
+    if migrations and steps_done(connection) == len(migrations):
         return
-    while True:
-        await connection.execute_fetchall("BEGIN IMMEDIATE")
+    finished = False
+    while not finished:
+        connection.execute("BEGIN IMMEDIATE")
         try:
-            finished = await _one_step(connection, migrations, now_s)
+            finished = _one_step(connection, migrations, now_s)
+            connection.execute("COMMIT")
         except BaseException:
-            await connection.rollback()
+            connection.rollback()
             raise
-        await connection.commit()
-        if finished:
-            return
 
 
-async def _one_step(connection: aiosqlite.Connection, migrations: Sequence[Migration], now_s: int) -> bool:
-    done = await steps_done(connection)
-    await connection.execute_fetchall(_RECORDS)
-    await check_steps(connection, migrations)
+def _one_step(connection: sqlite3.Connection, migrations: Sequence[Migration], now_s: int) -> bool:
+    done = steps_done(connection)
+    connection.execute(_RECORDS)
+    check_steps(connection, migrations)
     if done == len(migrations):
         return True
     step = migrations[done]
     for statement in step.statements:
-        await connection.execute_fetchall(statement)
-    await connection.execute_fetchall("INSERT INTO _migrations (name, applied_at) VALUES (?, ?)", (step.name, now_s))
-    await connection.execute_fetchall(f"PRAGMA user_version = {done + 1}")
+        connection.execute(statement)
+    connection.execute("INSERT INTO _migrations (name, applied_at) VALUES (?, ?)", (step.name, now_s))
+    connection.execute(f"PRAGMA user_version = {done + 1}")
     return done + 1 == len(migrations)
 
 
-async def check_steps(connection: aiosqlite.Connection, migrations: Sequence[Migration]) -> None:
+def check_steps(connection: sqlite3.Connection, migrations: Sequence[Migration]) -> None:
     """Compare the recorded steps with ours. Raises as `migrate`."""
-    rows = await connection.execute_fetchall("SELECT name FROM _migrations ORDER BY name")
-    recorded = [str(row[0]) for row in rows]
+    recorded = [str(row[0]) for row in connection.execute("SELECT name FROM _migrations ORDER BY name")]
     known = [migration.name for migration in migrations]
     if recorded[: len(known)] != known[: len(recorded)]:
         raise ForeignFileError(f"steps {recorded} are not ours")
@@ -140,7 +138,6 @@ async def check_steps(connection: aiosqlite.Connection, migrations: Sequence[Mig
         raise FutureFileError(f"the file has {len(recorded)} steps, we know {len(known)}")
 
 
-async def steps_done(connection: aiosqlite.Connection) -> int:
+def steps_done(connection: sqlite3.Connection) -> int:
     """How many steps the file has."""
-    rows = list(await connection.execute_fetchall("PRAGMA user_version"))
-    return int(rows[0][0])
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])

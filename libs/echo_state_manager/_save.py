@@ -17,6 +17,7 @@ from echo_state_manager._sql import (
     CARRY_TOOL_IO,
     DELETE_LOG,
     DELETE_SIGNATURES,
+    DROP_STALE_SIGNATURES,
     INSERT_BLOB,
     INSERT_SIGNATURE,
     INSERT_SUTURE,
@@ -53,7 +54,7 @@ def seal_message(batch: Batch, seal: Seal) -> None:
 
 
 def save_message_shadow(batch: Batch, shadow: Shadow) -> None:
-    """Write one shadow. What the message was before moves to `rich_payloads` if its content was another.
+    """Write one shadow. What the message was before moves to `rich_payloads` if its bytes were others.
 
     Args:
         batch: the caller's transaction.
@@ -70,7 +71,8 @@ def save_message_shadow(batch: Batch, shadow: Shadow) -> None:
     sealed = sealed_hash(contents_json=shadow.contents_json, overlay_json=shadow.overlay_json)
     lock = shadow.lock
     save_blobs(batch, cuts)
-    batch.add(KEEP_FORMER, (shadow.message_id, shadow.invariant_hash))
+    batch.add(KEEP_FORMER, (shadow.message_id, sealed))
+    batch.add(DROP_STALE_SIGNATURES, (shadow.cumulative_hash, shadow.message_id, sealed))
     batch.add(CARRY_SIGNATURES, (shadow.cumulative_hash, shadow.message_id, sealed))
     batch.add(CARRY_TOOL_IO, (shadow.cumulative_hash, shadow.message_id, sealed))
     batch.add(

@@ -1,7 +1,7 @@
 """session.db while it is in use: found damaged in the middle of the work, it is replaced and the work goes on."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -65,7 +65,7 @@ class SessionFile:
         """Run a job that reads one consistent state in several statements."""
         return await self._with_database(lambda database: database.read(job))
 
-    async def rows(self, sql: str, parameters: Iterable[Any] = ()) -> list[Any]:
+    async def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
         """Run one reading statement."""
         return await self._with_database(lambda database: database.rows(sql, parameters))
 

@@ -2,18 +2,49 @@
 
 from typing import Final
 
-#: Columns in the order that `_load.shadow_of` reads; `blob_refs` is the last one (index 16).
+#: Columns in the order that `_load.shadow_of` reads; `blob_refs` is the last one (index 16). The casts are for files
+#: that somebody edited by hand, where SQLite would give text instead of bytes.
 SELECT_SHADOWS: Final = """
-    SELECT message_id, chat_id, role, full_parts_json, overlay_json, invariant_hash, parent_hash, cumulative_hash,
-        visible_text, state, updated_at, fingerprint, lock_provisional, backend, model_id, client_hash, blob_refs
+    SELECT message_id, chat_id, role, CAST(full_parts_json AS BLOB), CAST(overlay_json AS BLOB), invariant_hash,
+        parent_hash, cumulative_hash, visible_text, state, updated_at, fingerprint, lock_provisional, backend,
+        model_id, client_hash, blob_refs
     FROM message_shadows WHERE message_id IN (SELECT value FROM json_each(?))"""
 
 SELECT_FORMER: Final = """
-    SELECT message_id, chat_id, role, rich_parts_json, overlay_json, invariant_hash, parent_hash, cumulative_hash,
-        visible_text, state, updated_at, fingerprint, lock_provisional, backend, model_id, client_hash, blob_refs
+    SELECT message_id, chat_id, role, CAST(rich_parts_json AS BLOB), CAST(overlay_json AS BLOB), invariant_hash,
+        parent_hash, cumulative_hash, visible_text, state, updated_at, fingerprint, lock_provisional, backend,
+        model_id, client_hash, blob_refs
     FROM rich_payloads WHERE message_id = ? ORDER BY rowid"""
 
-SELECT_CHANGED: Final = "SELECT message_id, revision FROM message_shadows WHERE revision > ?"
+#: For going through a whole table: two more columns, the last one is where the next page begins.
+PAGE_OF_SHADOWS: Final = """
+    SELECT message_id, chat_id, role, CAST(full_parts_json AS BLOB), CAST(overlay_json AS BLOB), invariant_hash,
+        parent_hash, cumulative_hash, visible_text, state, updated_at, fingerprint, lock_provisional, backend,
+        model_id, client_hash, blob_refs, sealed_hash, rowid
+    FROM message_shadows WHERE rowid > ? ORDER BY rowid LIMIT ?"""
+
+PAGE_OF_FORMER: Final = """
+    SELECT message_id, chat_id, role, CAST(rich_parts_json AS BLOB), CAST(overlay_json AS BLOB), invariant_hash,
+        parent_hash, cumulative_hash, visible_text, state, updated_at, fingerprint, lock_provisional, backend,
+        model_id, client_hash, blob_refs, sealed_hash, rowid
+    FROM rich_payloads WHERE rowid > ? ORDER BY rowid LIMIT ?"""
+
+#: With nothing cached only the newest revision matters.
+SELECT_NEWEST: Final = "SELECT '', coalesce(max(revision), 0) FROM message_shadows"
+
+#: What was written since a revision. No message has an empty id: it stands for all of them, after a deletion.
+SELECT_CHANGED: Final = """
+    SELECT message_id, revision FROM message_shadows WHERE revision > ?1
+    UNION ALL SELECT '', CAST(value AS INTEGER) FROM echo_settings
+        WHERE key = '_revision_floor' AND CAST(value AS INTEGER) > ?1"""
+
+#: Deleting takes a revision, too: it must not be given again, and whoever has read before must notice.
+RAISE_FLOOR: Final = """
+    INSERT INTO echo_settings (key, value, updated_at)
+    SELECT '_revision_floor', (SELECT max(coalesce((SELECT max(revision) FROM message_shadows), 0),
+        coalesce((SELECT CAST(value AS INTEGER) FROM echo_settings WHERE key = '_revision_floor'), 0)) + 1), ?2
+    WHERE EXISTS (SELECT 1 FROM message_shadows WHERE created_at < ?1)
+    ON CONFLICT (key) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at"""
 
 #: A message that says something else than before has to be embedded anew.
 UPSERT_SHADOW: Final = """
@@ -21,7 +52,8 @@ UPSERT_SHADOW: Final = """
         cumulative_hash, visible_text, state, updated_at, fingerprint, lock_provisional, backend, model_id,
         client_hash, blob_refs, sealed_hash, created_at, revision)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
-        (SELECT coalesce(max(revision), 0) + 1 FROM message_shadows))
+        (SELECT max(coalesce((SELECT max(revision) FROM message_shadows), 0),
+            coalesce((SELECT CAST(value AS INTEGER) FROM echo_settings WHERE key = '_revision_floor'), 0)) + 1))
     ON CONFLICT (message_id) DO UPDATE SET
         chat_id = excluded.chat_id, role = excluded.role, full_parts_json = excluded.full_parts_json,
         overlay_json = excluded.overlay_json, parent_hash = excluded.parent_hash,
@@ -34,7 +66,8 @@ UPSERT_SHADOW: Final = """
 
 LOCK_SHADOW: Final = """
     UPDATE message_shadows SET updated_at = ?, fingerprint = ?, lock_provisional = ?,
-        revision = (SELECT max(revision) + 1 FROM message_shadows)
+        revision = (SELECT max(coalesce((SELECT max(revision) FROM message_shadows), 0),
+            coalesce((SELECT CAST(value AS INTEGER) FROM echo_settings WHERE key = '_revision_floor'), 0)) + 1)
     WHERE message_id = ?"""
 
 KEEP_FORMER: Final = """
@@ -45,7 +78,12 @@ KEEP_FORMER: Final = """
         invariant_hash, parent_hash, cumulative_hash, sealed_hash, fingerprint, lock_provisional, state, overlay_json,
         visible_text, backend, model_id, client_hash, blob_refs, created_at
     FROM message_shadows
-    WHERE message_id = ? AND state <> 'streaming' AND invariant_hash <> '' AND invariant_hash <> ?"""
+    WHERE message_id = ? AND state <> 'streaming' AND cumulative_hash <> '' AND sealed_hash <> ?"""
+
+#: Other bytes can have the same visible content and so the same hash: their signatures are not those of the new parts.
+DROP_STALE_SIGNATURES: Final = """
+    DELETE FROM cognitive_signatures WHERE cumulative_hash = ?1 AND message_id = ?2
+        AND NOT EXISTS (SELECT 1 FROM message_shadows m WHERE m.message_id = ?2 AND m.sealed_hash = ?3)"""
 
 SELECT_BY_CLIENT_HASH: Final = """
     SELECT message_id, max(rowid) FROM message_shadows
@@ -90,7 +128,8 @@ INSERT_SUTURE: Final = """
 
 RELINK_SHADOW: Final = """
     UPDATE message_shadows SET parent_hash = ?, cumulative_hash = ?,
-        revision = (SELECT max(revision) + 1 FROM message_shadows)
+        revision = (SELECT max(coalesce((SELECT max(revision) FROM message_shadows), 0),
+            coalesce((SELECT CAST(value AS INTEGER) FROM echo_settings WHERE key = '_revision_floor'), 0)) + 1)
     WHERE message_id = ?"""
 
 UPSERT_SETTING: Final = """
@@ -107,6 +146,21 @@ SELECT_LOG: Final = "SELECT data FROM turn_log WHERE message_id = ? ORDER BY seq
 
 DELETE_LOG: Final = "DELETE FROM turn_log WHERE message_id = ?"
 
+MOVE_TOOL_IO: Final = """
+    INSERT OR IGNORE INTO tool_journal (cumulative_hash, io_json, blob_refs, updated_at)
+    SELECT ?, io_json, blob_refs, updated_at FROM tool_journal WHERE cumulative_hash = ?"""
+
+SET_INVARIANT: Final = "UPDATE message_shadows SET invariant_hash = ? WHERE message_id = ?"
+
+DELETE_STRAY_SIGNATURES: Final = """
+    DELETE FROM cognitive_signatures WHERE cumulative_hash NOT IN (SELECT cumulative_hash FROM suture_index)"""
+
+DELETE_ORPHAN_BLOBS: Final = """
+    DELETE FROM blobs WHERE sha256 NOT IN (
+        SELECT json_extract(value, '$[2]') FROM message_shadows, json_each(blob_refs) WHERE blob_refs <> ''
+        UNION SELECT json_extract(value, '$[2]') FROM rich_payloads, json_each(blob_refs) WHERE blob_refs <> ''
+        UNION SELECT json_extract(value, '$[2]') FROM tool_journal, json_each(blob_refs) WHERE blob_refs <> ''
+        UNION SELECT blob_sha256 FROM cognitive_signatures WHERE blob_sha256 IS NOT NULL)"""
 
 #: Messages sealed before a time, and what they were before.
 FORGET_BEFORE: Final = (
@@ -114,10 +168,18 @@ FORGET_BEFORE: Final = (
     "DELETE FROM rich_payloads WHERE created_at < ?",
 )
 
-#: What no remaining message names.
+#: What no remaining message names. Of the suture index the ancestors of what remains stay: hashes without content.
 FORGET_ORPHANS: Final = (
+    "DELETE FROM rich_payloads WHERE message_id NOT IN (SELECT message_id FROM message_shadows)",
     "DELETE FROM cognitive_signatures WHERE message_id NOT IN (SELECT message_id FROM message_shadows)",
-    "DELETE FROM suture_index WHERE message_id NOT IN (SELECT message_id FROM message_shadows)",
-    "DELETE FROM tool_journal WHERE cumulative_hash NOT IN (SELECT cumulative_hash FROM suture_index)",
+    """DELETE FROM tool_journal WHERE cumulative_hash NOT IN (
+        SELECT cumulative_hash FROM message_shadows UNION SELECT cumulative_hash FROM rich_payloads)""",
+    """DELETE FROM suture_index WHERE cumulative_hash NOT IN (
+        WITH RECURSIVE needed (hash) AS (
+            SELECT cumulative_hash FROM message_shadows
+            UNION SELECT cumulative_hash FROM rich_payloads
+            UNION SELECT parent_hash FROM suture_index JOIN needed ON cumulative_hash = hash)
+        SELECT hash FROM needed)""",
     "DELETE FROM turn_log WHERE message_id NOT IN (SELECT message_id FROM message_shadows)",
+    DELETE_ORPHAN_BLOBS,
 )

@@ -13,7 +13,7 @@ class MemoryShadowStore:
 
     def __init__(self) -> None:
         self._shadows: dict[str, Shadow] = {}
-        self._former: dict[str, dict[str, Shadow]] = {}
+        self._former: dict[str, dict[tuple[str, bytes, bytes], Shadow]] = {}
         self._signatures: dict[tuple[str, str], tuple[SignatureRow, ...]] = {}
         self._tool_io: dict[str, bytes] = {}
         self._turn_log: dict[str, list[bytes]] = {}
@@ -54,10 +54,13 @@ class MemoryShadowStore:
         """Keep one message's records and empty its turn log."""
         shadow = seal.shadow
         before = self._shadows.get(shadow.message_id)
-        if before and before.state != "streaming" and before.invariant_hash not in ("", shadow.invariant_hash):
-            former = self._former.setdefault(shadow.message_id, {})
-            former.pop(before.invariant_hash, None)
-            former[before.invariant_hash] = before
+        if before and not _same_bytes(before, shadow):
+            self._signatures.pop((shadow.message_id, shadow.cumulative_hash), None)
+            if before.state != "streaming" and before.cumulative_hash:
+                former = self._former.setdefault(shadow.message_id, {})
+                key = (before.invariant_hash, before.contents_json, before.overlay_json)
+                former.pop(key, None)
+                former[key] = before
         self._shadows[shadow.message_id] = shadow
         if before and _same_bytes(before, shadow):
             self._carry(before, shadow)

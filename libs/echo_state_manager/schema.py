@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from echo_state_manager._identity_schema import _STEPS
+from echo_state_manager._identity_schema import IDENTITY_MIGRATIONS
 from echo_state_manager._migrations import SESSION_MIGRATIONS
 
-IDENTITY_SCHEMA_VERSION: Final = len(_STEPS)
+IDENTITY_SCHEMA_VERSION: Final = len(IDENTITY_MIGRATIONS)
 SESSION_SCHEMA_VERSION: Final = len(SESSION_MIGRATIONS)

@@ -16,9 +16,11 @@ from echo_state_manager._session_file import SessionFile
 from echo_state_manager._sql import (
     FORGET_BEFORE,
     FORGET_ORPHANS,
+    RAISE_FLOOR,
     SELECT_BY_CLIENT_HASH,
     SELECT_CHANGED,
     SELECT_LOG,
+    SELECT_NEWEST,
     SELECT_SHADOWS,
 )
 
@@ -46,15 +48,17 @@ class SessionStore:
 
     async def get_message_shadows(self, message_ids: Sequence[str]) -> Mapping[str, Shadow]:
         """Shadows by message id; ids without a shadow are left out."""
-        changed = await self.file.rows(SELECT_CHANGED, (self._cache.revision,))
+        seen = self._cache.revision
+        changed = await (self.file.rows(SELECT_CHANGED, (seen,)) if seen else self.file.rows(SELECT_NEWEST))
         if self._cached_generation != self.file.generation:
             self._cache.clear()
             self._cached_generation = self.file.generation
         self._cache.advance(changed)
         found, absent = self._cache.lookup(message_ids)
         if absent:
+            drops = self._cache.drops
             read = await self._read_shadows(absent)
-            self._cache.add(read.values())
+            self._cache.add(read.values(), drops)
             found |= read
         return found
 
@@ -88,12 +92,14 @@ class SessionStore:
 
     async def relink_many(self, shadows: Sequence[Shadow]) -> None:
         """Hang stored messages under other parents: only `parent_hash` and `cumulative_hash` are written."""
-        batches = in_batches(shadows, lambda shadow: shadow.message_id, _save.relink_shadow, self.file.now_s)
-        await self.file.execute(*batches)
+        build = partial(in_batches, shadows, _shadow_id, _save.relink_shadow, self.file.now_s)
+        heavy = len(shadows) > _OFF_LOOP_ROWS
+        await self.file.execute(*(await to_thread.run_sync(build) if heavy else build()))
 
     async def forget_before(self, epoch_s: float) -> None:
         """Remove every message that was sealed before a time, with all that belongs to it and to no other."""
         batch = Batch(self.file.now_s)
+        batch.add(RAISE_FLOOR, (int(epoch_s), batch.now_s))
         for statement in FORGET_BEFORE:
             batch.add(statement, (int(epoch_s),))
         for statement in FORGET_ORPHANS:
@@ -164,6 +170,10 @@ class SessionStore:
 
 def _sealed_id(seal: Seal) -> str:
     return seal.shadow.message_id
+
+
+def _shadow_id(shadow: Shadow) -> str:
+    return shadow.message_id
 
 
 def _records(rows: Sequence[Sequence[object]]) -> dict[str, Shadow]:

@@ -233,7 +233,8 @@ class SessionStores:
             require_local_file_system(self._paths.root)
             self._root_is_local = True
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            # Conversations are nobody else's to read on this machine.
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise StoreUnavailableError(f"{type(error).__name__} {error.errno}") from error
 

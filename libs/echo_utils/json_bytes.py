@@ -10,7 +10,7 @@ _COMPACT = json.JSONEncoder(sort_keys=False, separators=(",", ":"), ensure_ascii
 def canonical_json(value: Any) -> bytes:
     """Serialise for hashing: sorted keys, no spaces, ASCII.
 
-    Integers keep all their digits; RFC 8785 would turn 64-bit ids into floats. Source: DESIGN.md section 4.
+    Integers keep all their digits; RFC 8785 would turn 64-bit ids into floats. Source: docs/design.md section 4.
 
     Raises:
         ValueError: NaN or an infinity, which JSON cannot say.

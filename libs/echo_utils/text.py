@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Final
 
@@ -20,11 +21,11 @@ _CODE: Final = re.compile(
 _OPEN: Final = re.compile(
     rf"<(?P<think>{_THINK_TAGS})>"
     rf"|(?P<marker>{'|'.join(map(re.escape, _MARKERS))})"
-    rf"|<details\b(?=[^>]*\btype=[\"']?(?P<details>{_DETAILS_TYPES})\b)[^>]*>",
+    rf"|<details\b(?=[^<>]*?\btype=[\"']?(?P<details>{_DETAILS_TYPES})\b)[^<>]*>",
     re.IGNORECASE,
 )
-_ANY_DETAILS: Final = re.compile(r"<(?P<close>/?)details\b[^>]*>", re.IGNORECASE)
-_SUMMARY: Final = re.compile(r"\s*<summary>.*?</summary>", re.IGNORECASE | re.DOTALL)
+_ANY_DETAILS: Final = re.compile(r"<(?P<close>/?)details\b[^<>]*>", re.IGNORECASE)
+_SUMMARY: Final = re.compile(r"\A\s*<summary>[^<]*</summary>", re.IGNORECASE)
 _QUOTE_MARK: Final = re.compile(r"^> ?", re.MULTILINE)
 _SPACES: Final = re.compile(r"[^\S\n]+")
 _BLANK_LINES: Final = re.compile(r"\n{2,}")
@@ -63,37 +64,61 @@ def _pieces(text: str) -> Iterator[tuple[bool, str]]:
     """Yield (is a thought, text) in order; blocks of tool calls and code runs are left out."""
     openings = list(_OPEN.finditer(text))
     code = [match.span() for match in _CODE.finditer(text)] if openings else []
+    closings = _Closings(text)
     position = 0
     answer_begun = False
     for opening in openings:
         start = opening.start()
-        if start < position or any(begin <= start < end for begin, end in code):
+        while code and code[0][1] <= start:
+            code.pop(0)
+        if start < position or (code and code[0][0] <= start):
             continue
-        end, inner = _block(text, opening)
+        inner_end, end = closings.of(opening)
         answer_begun = answer_begun or bool(text[position:start].strip())
-        if end is None and answer_begun:
+        if end < 0 and answer_begun:
             continue
         yield False, text[position:start]
         kind = opening["details"]
+        inner = text[opening.end() : inner_end if end >= 0 else None]
         if kind is None or kind.lower() == "reasoning":
             yield True, _thought_text(inner, quoted=kind is not None)
-        position = len(text) if end is None else end
+        position = len(text) if end < 0 else end
     yield False, text[position:]
 
 
-def _block(text: str, opening: re.Match[str]) -> tuple[int | None, str]:
-    """End of the block and what it holds; the end is None when the block is never closed."""
-    begin = opening.end()
-    if opening["details"] is None:
-        tag = f"</{opening['think']}>" if opening["think"] else _MARKERS[opening["marker"].lower()]
-        closing = re.compile(re.escape(tag), re.IGNORECASE).search(text, begin)
-        return (None, text[begin:]) if closing is None else (closing.end(), text[begin : closing.start()])
-    depth = 1
-    for found in _ANY_DETAILS.finditer(text, begin):
-        depth += -1 if found["close"] else 1
-        if depth == 0:
-            return found.end(), text[begin : found.start()]
-    return None, text[begin:]
+class _Closings:
+    """Finds the end of blocks; the whole text is walked at most once a kind of tag, however many blocks there are."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._tags: dict[str, list[tuple[int, int]]] = {}
+        self._details: dict[int, tuple[int, int]] | None = None
+
+    def of(self, opening: re.Match[str]) -> tuple[int, int]:
+        """(end of what the block holds, end of the block); (-1, -1) for a block that is never closed."""
+        if opening["details"] is not None:
+            if self._details is None:
+                self._details = _details_pairs(self._text)
+            return self._details.get(opening.end(), (-1, -1))
+        tag = f"</{opening['think']}>".lower() if opening["think"] else _MARKERS[opening["marker"].lower()]
+        if tag not in self._tags:
+            found = re.compile(re.escape(tag), re.IGNORECASE).finditer(self._text)
+            self._tags[tag] = [match.span() for match in found]
+        spans = self._tags[tag]
+        index = bisect_left(spans, (opening.end(), 0))
+        return spans[index] if index < len(spans) else (-1, -1)
+
+
+def _details_pairs(text: str) -> dict[int, tuple[int, int]]:
+    """End of each opening `<details>` tag → span of the tag that closes it."""
+    pairs: dict[int, tuple[int, int]] = {}
+    waiting: list[int] = []
+    for tag in _ANY_DETAILS.finditer(text):
+        if not tag["close"]:
+            waiting.append(tag.end())
+        elif waiting:
+            pairs[waiting.pop()] = tag.span()
+    return pairs
 
 
 def _thought_text(inner: str, *, quoted: bool) -> str:

@@ -1,4 +1,4 @@
-"""Function files keep the rules of DESIGN.md sections 2 and 3, as Open WebUI's own loader sees them."""
+"""Function files keep the rules of docs/design.md sections 2 and 3, as Open WebUI's own loader sees them."""
 
 import json
 import subprocess

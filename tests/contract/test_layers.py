@@ -1,4 +1,4 @@
-"""The layers of DESIGN.md section 2 hold, and no package escapes them."""
+"""The layers of docs/design.md section 2 hold, and no package escapes them."""
 
 import ast
 import json

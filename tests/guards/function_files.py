@@ -12,7 +12,7 @@ from guards.project import ENTRY_CLASSES, Violation, imported_modules, parse, re
 MAX_LINES = 150
 REQUIRED_KEYS = ("title", "id", "description", "author", "version", "license", "required_open_webui_version")
 
-#: Filter file -> priority. Source: DESIGN.md section 2. Any other filter runs after all of these.
+#: Filter file -> priority. Source: docs/design.md section 2. Any other filter runs after all of these.
 PRIORITIES = {
     "build_environment_domain": 0,
     "tcp_keepalive_filter": 2,

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from guards.project import LIBS, WORKERS, Violation, imported_modules, parse, pyproject, python_files, relative
 
-#: Source: DESIGN.md section 2.
+#: Source: docs/design.md section 2.
 PURE = ("echo_constants", "echo_utils", "echo_events", "echo_prompts", "echo_protocol", "echo_aec", "echo_core")
-#: Inside a worker, an earlier tier may import a later one. Source: DESIGN.md section 2.
+#: Inside a worker, an earlier tier may import a later one. Source: docs/design.md section 2.
 TIERS = ("server", "routes", "services", "core")
 IMPURE_MODULES = {"open_webui", "httpx", "aiosqlite", "sqlite3", "socket", "asyncio", "subprocess", "time", "random"}
 

@@ -21,7 +21,7 @@ class Name:
     since: str = LATER
 
 
-#: Source: DESIGN.md section 13.
+#: Source: docs/design.md section 13.
 NAMES = (
     Name("echo_constants", "MEMORY_IMPORTANCE_WEIGHTS", "0.1.0"),
     Name("echo_runtime", "Orchestrator.prepare_context"),

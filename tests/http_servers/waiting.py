@@ -53,6 +53,13 @@ class FakeClock:
         await turn()
 
 
+class InstantClock(FakeClock):
+    """Waits take no time, but the clock moves."""
+
+    async def sleep(self, delay_s: float) -> None:
+        self.now += delay_s
+
+
 async def turn(times: int = 5) -> None:
     """Let other tasks run."""
     for _ in range(times):

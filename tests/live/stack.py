@@ -32,7 +32,7 @@ class Silent:
 
 
 class Sim:
-    """The simulator's control endpoints (DESIGN.md section 10)."""
+    """The simulator's control endpoints (docs/design.md section 10)."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -167,8 +167,8 @@ class Live:
     def sign_in(self, email: str, password: str, *, name: str = "", language: str = "en-US") -> Client:
         """A client for an account that exists."""
         client = Client(self.api_url, name=name, language=language)
-        client.sign_in(email, password)
         self._clients.append(client)
+        client.sign_in(email, password)
         return client
 
     def new_user(self, name: str = "Ada", language: str = "en-US", role: str = "user") -> Client:

@@ -149,6 +149,19 @@ class TestShadowStore:
         assert await store.get_message_shadows(ids) == expected
         assert await store.get_message_shadows(ids[:7]) == {key: expected[key] for key in ids[:7]}
 
+    async def test_other_parts_with_the_same_content_have_their_own_signatures(self, store: ShadowStore) -> None:
+        """Two ways to say nothing visible have one content hash: a signed empty text, and no part at all."""
+        signed = shadow(contents_json=contents("", thoughtSignature="s"))
+        await store.seal(Seal(shadow=signed, signatures=(signature(value="s"),), tool_io_json=b"[1]"))
+        bare = replace(signed, contents_json=b"[]")
+        await store.seal(Seal(shadow=bare))
+        assert list(await store.get_signatures("m1")) == []
+        assert list(await store.get_former_shadows("m1")) == [signed]
+        assert await store.get_tool_io(signed.cumulative_hash) == b"[1]"
+        await store.seal(Seal(shadow=signed, signatures=(signature(value="s"),)))
+        await store.seal(seal("m1", "edited"))
+        assert list(await store.get_former_shadows("m1")) == [bare, signed]
+
     async def test_the_version_lock_decides_whether_a_shadow_is_given(self, store: ShadowStore) -> None:
         await store.seal(seal())
         assert await store.get_message_shadow("m1", 7) is None

@@ -1,5 +1,6 @@
 """Builds the simulator's ASGI application and serves it by hypercorn (HTTP/1.1, h2c, TLS with ALPN)."""
 
+import logging
 import socket
 from collections.abc import Awaitable, Callable
 from typing import Any, cast
@@ -16,21 +17,27 @@ from echo_workers.gemini_sim.core.errors import GoogleRefusal
 from echo_workers.gemini_sim.core.settings import SimSettings
 from echo_workers.gemini_sim.routes import caches, control, files, internal, models, oauth
 from echo_workers.gemini_sim.routes.common import json_response
+from echo_workers.gemini_sim.routes.recorder import Recorder
 from echo_workers.gemini_sim.services.code_assist import CodeAssist
-from echo_workers.gemini_sim.services.recorder import Recorder
 from echo_workers.gemini_sim.services.state import SimState
 
 
 def create_app(settings: SimSettings | None = None) -> ASGIApp:
     """A fresh simulator with its own memory."""
-    state = SimState(settings=settings or SimSettings())
+    first = settings or SimSettings()
+    state = SimState(settings=first)
     parts = (control, oauth, internal, files, caches, models)
     app = Starlette(
         routes=[route for part in parts for route in part.routes()],
         exception_handlers={404: _not_found, 405: _not_found},
     )
-    app.state.sim = state
-    app.state.code_assist = CodeAssist(state)
+    app.state.sim, app.state.code_assist = state, CodeAssist(state)
+
+    def start_over() -> None:
+        state.start_over(first)
+        app.state.code_assist = CodeAssist(state)
+
+    app.state.start_over = start_over
     return Recorder(app, state)
 
 
@@ -76,7 +83,7 @@ async def serve(
     config = Config()
     config.bind = [f"fd://{listener.detach()}"]
     config.certfile, config.keyfile = certfile, keyfile
-    config.errorlog = config.accesslog = None
+    config.errorlog, config.accesslog = logging.getLogger("echo.gemini_sim"), None
     config.include_server_header = False
     config.h2_max_concurrent_streams = 256
     config.keep_alive_timeout = 60

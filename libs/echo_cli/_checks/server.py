@@ -9,7 +9,7 @@ from echo_cli._checks.base import Diagnosis, Finding, Need, Surroundings
 from echo_cli._owui_api import NotOpenWebuiError, OwuiAnswerError
 from echo_constants import ECHO_VERSION, Bilingual
 
-#: Source: DESIGN, first paragraph: 0.12 is the reference, 0.10 and 0.11 have the hooks that ECHO cannot do without.
+#: 0.12 is the reference; 0.10 and 0.11 have the hooks that ECHO cannot do without. Source: docs/design.md, first lines.
 OLDEST: Final = Version("0.10")
 REFERENCE: Final = (Version("0.12"), Version("0.13"))
 

@@ -9,6 +9,7 @@ from typing import Final
 
 from echo_cli._checks.base import Diagnosis, Finding, Need, Surroundings
 from echo_constants import Bilingual
+from echo_http import SystemClock
 from echo_paths import EchoPaths
 from echo_state_manager.crypto import SecretKeyMismatchError, SecretKeyMissingError, master_secret
 from echo_state_manager.identity import IdentityStore
@@ -111,6 +112,6 @@ def _judge_secret(here: Surroundings, path: Path) -> Iterator[Finding]:
         if database.execute("PRAGMA user_version").fetchone()[0] != IDENTITY_SCHEMA_VERSION:
             return  # opening would bring it to our schema, and doctor changes nothing
     try:
-        asyncio.run(IdentityStore(path, secret).open())
+        asyncio.run(IdentityStore(path, secret, SystemClock()).check_secret())
     except SecretKeyMismatchError as error:
         yield SECRET_MISMATCH.found(error.detail)

@@ -4,6 +4,7 @@ import anyio
 import pytest
 
 from live.keys.owui import ROOT, OpenWebUI
+from sim_fixture import RunningSim, running_sim, sim  # noqa: F401 (fixtures)
 
 PIPE = '''"""
 title: stand-in for ECHO's pipe
@@ -22,13 +23,25 @@ class Pipe:
         return self.valves.GEMINI_API_KEY
 '''
 
+#: A plugin of somebody else that shows all it is told about the user and the request.
+CURIOUS = '''"""
+title: curious plugin
+"""
+import json
+
+class Pipe:
+    async def pipe(self, body, __user__, __metadata__, __request__) -> str:
+        state = {name: repr(value) for name, value in __request__.state._state.items()}
+        return json.dumps([body, __user__, __metadata__, state], default=repr)
+'''
+
 LIFECYCLE = (ROOT / "events" / "echo_lifecycle.py").read_text(encoding="utf-8")
 
 
-@pytest.fixture(scope="module")
-def owui(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenWebUI]:
-    """A running Open WebUI with the lifecycle function and a pipe that has the key valve."""
-    server = OpenWebUI(tmp_path_factory.mktemp("owui"))
+@pytest.fixture(scope="session")
+def owui(tmp_path_factory: pytest.TempPathFactory, running_sim: RunningSim) -> Iterator[OpenWebUI]:  # noqa: F811
+    """A running Open WebUI with the lifecycle function and a pipe that has the key valve; Gemini is the simulator."""
+    server = OpenWebUI(tmp_path_factory.mktemp("owui"), env={"GEMINI_BASE_URL": running_sim.base_url})
     server.start()
     try:
         server.install("echo_orchestrator", PIPE)

@@ -7,28 +7,17 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from live.keys.conftest import LIFECYCLE, PIPE
-from live.keys.gemini_stand_in import EXHAUSTED_KEY, GOOD_KEY, gemini_stand_in
+from echo_workers.gemini_sim.core import faults
 from live.keys.owui import ADMIN, OpenWebUI
+from sim_fixture import RunningSim
 
-pytestmark = [pytest.mark.owui, pytest.mark.browser, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.owui, pytest.mark.browser, pytest.mark.timeout(400)]
 
-WRONG_KEY = "wrong-key-for-the-tests-6Tr7"
+GOOD_KEY = "good-key-for-the-tests-8Kd2"
+#: The simulator refuses what begins so.
+WRONG_KEY = "bad-key-for-the-tests-6Tr7"
 PHONE = {"width": 360, "height": 740}
 OpenPage = Callable[..., Page]
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenWebUI]:
-    with gemini_stand_in() as base_url:
-        owui = OpenWebUI(tmp_path_factory.mktemp("owui"), env={"GEMINI_BASE_URL": base_url})
-        owui.start()
-        try:
-            owui.install("echo_orchestrator", PIPE)
-            owui.install("echo_lifecycle", LIFECYCLE)
-            yield owui
-        finally:
-            owui.stop()
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +29,7 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def open_page(server: OpenWebUI, browser: Browser) -> Iterator[OpenPage]:
+def open_page(owui: OpenWebUI, browser: Browser) -> Iterator[OpenPage]:
     """Open the key page as somebody; at the end no script error and no refused resource may have been told."""
     complaints: list[str] = []
     contexts = []
@@ -55,7 +44,7 @@ def open_page(server: OpenWebUI, browser: Browser) -> Iterator[OpenPage]:
         page = context.new_page()
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("console", lambda entry: complaints.append(entry.text) if entry.type == "error" else None)
-        page.goto(server.base + "/echo/hud/keys")
+        page.goto(owui.base + "/echo/hud/keys")
         return page
 
     yield open_it
@@ -69,8 +58,8 @@ def shot(page: Page, folder: Path, name: str) -> None:
     page.screenshot(path=folder / f"{name}.png", full_page=True)
 
 
-def test_a_key_is_saved_tested_and_deleted_in_english(server: OpenWebUI, open_page: OpenPage, tmp_path: Path) -> None:
-    _, token = server.add_user("eve")
+def test_a_key_is_saved_tested_and_deleted_in_english(owui: OpenWebUI, open_page: OpenPage, tmp_path: Path) -> None:
+    _, token = owui.add_user("eve")
     page = open_page(token, "en-US")
     expect(page.get_by_text("No key stored. ECHO cannot answer you")).to_be_visible()
     shot(page, tmp_path, "en-none")
@@ -90,11 +79,13 @@ def test_a_key_is_saved_tested_and_deleted_in_english(server: OpenWebUI, open_pa
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()
     expect(page.get_by_role("status")).to_have_text("The key is deleted.")
     expect(page.get_by_label("API key", exact=True)).to_be_focused()
-    assert server.call("GET", "/echo/api/keys", token=token).json()["keys"] == []
+    assert owui.call("GET", "/echo/api/keys", token=token).json()["keys"] == []
 
 
-def test_a_wrong_key_is_told_in_french_with_what_to_do(server: OpenWebUI, open_page: OpenPage, tmp_path: Path) -> None:
-    _, token = server.add_user("fanny")
+def test_a_wrong_key_is_told_in_french_with_what_to_do(
+    owui: OpenWebUI, open_page: OpenPage, sim: RunningSim, tmp_path: Path
+) -> None:
+    _, token = owui.add_user("fanny")
     page = open_page(token, "fr-CA", theme="dark")
     expect(page.locator("html")).to_have_attribute("lang", "fr")
     page.get_by_label("Clé API", exact=True).fill("trop court !")
@@ -107,24 +98,25 @@ def test_a_wrong_key_is_told_in_french_with_what_to_do(server: OpenWebUI, open_p
     expect(page.get_by_role("alert").get_by_role("listitem")).to_have_count(3)
     expect(page.get_by_text("Aucune clé enregistrée.")).to_be_visible()
     shot(page, tmp_path, "fr-wrong-dark")
-    page.get_by_label("Clé API", exact=True).fill(EXHAUSTED_KEY)
+    page.get_by_label("Clé API", exact=True).fill("exhausted-key-for-the-tests-3Lm5")
+    sim.script(faults.quota_exhausted())
     page.get_by_role("button", name="Enregistrer").click()
     expect(page.get_by_role("alert")).to_contain_text("son quota est épuisé")
     expect(page.get_by_text(re.compile(r"Clé se terminant par …3Lm5, enregistrée depuis le \d"))).to_be_visible()
 
 
-def test_a_stored_key_that_gemini_no_longer_accepts_is_told(server: OpenWebUI, open_page: OpenPage) -> None:
-    _, token = server.add_user("gil")
-    server.call("PUT", "/echo/api/keys", {"key": WRONG_KEY}, token=token).raise_for_status()
+def test_a_stored_key_that_gemini_no_longer_accepts_is_told(owui: OpenWebUI, open_page: OpenPage) -> None:
+    _, token = owui.add_user("gil")
+    owui.call("PUT", "/echo/api/keys", {"key": WRONG_KEY}, token=token).raise_for_status()
     page = open_page(token)
     page.get_by_role("button", name="Test the key").click()
     expect(page.get_by_role("alert")).to_contain_text("Gemini refuses this key.")
     expect(page.get_by_text("Key ending in …6Tr7")).to_be_visible()
 
 
-def test_the_page_fits_a_phone_and_works_by_keyboard(server: OpenWebUI, open_page: OpenPage, tmp_path: Path) -> None:
+def test_the_page_fits_a_phone_and_works_by_keyboard(owui: OpenWebUI, open_page: OpenPage, tmp_path: Path) -> None:
     for language, theme in (("fr-FR", "dark"), ("en-GB", "light")):
-        page = open_page(server.token, language, theme=theme, viewport=PHONE)
+        page = open_page(owui.token, language, theme=theme, viewport=PHONE)
         expect(page.locator("section")).to_have_count(2)
         assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
         shot(page, tmp_path, f"{language}-phone")
@@ -143,8 +135,8 @@ def test_the_page_fits_a_phone_and_works_by_keyboard(server: OpenWebUI, open_pag
     ]
 
 
-def test_the_admin_gives_a_key_for_everyone(server: OpenWebUI, open_page: OpenPage, tmp_path: Path) -> None:
-    page = open_page(server.token, "en-US")
+def test_the_admin_gives_a_key_for_everyone(owui: OpenWebUI, open_page: OpenPage, tmp_path: Path) -> None:
+    page = open_page(owui.token, "en-US")
     everyone = page.get_by_role("region", name="Key for everyone")
     everyone.get_by_label("API key", exact=True).fill(GOOD_KEY)
     everyone.get_by_role("button", name="Save").click()
@@ -153,14 +145,14 @@ def test_the_admin_gives_a_key_for_everyone(server: OpenWebUI, open_page: OpenPa
         "Your chats use the key that your administrator"
     )
     shot(page, tmp_path, "en-admin")
-    assert server.valves("echo_orchestrator")["GEMINI_API_KEY"] == "stored"
+    assert owui.valves("echo_orchestrator")["GEMINI_API_KEY"] == "stored"
     everyone.get_by_role("button", name="Delete the key").click()
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()
     expect(everyone.get_by_role("status")).to_have_text("The key is deleted.")
-    assert server.valves("echo_orchestrator")["GEMINI_API_KEY"] == ""
+    assert owui.valves("echo_orchestrator")["GEMINI_API_KEY"] == ""
 
 
-def test_a_signed_out_user_is_led_to_sign_in_and_back(server: OpenWebUI, open_page: OpenPage, tmp_path: Path) -> None:
+def test_a_signed_out_user_is_led_to_sign_in_and_back(owui: OpenWebUI, open_page: OpenPage, tmp_path: Path) -> None:
     page = open_page(language="fr-FR")
     expect(page.get_by_role("alert")).to_contain_text("Vous êtes déconnecté.")
     shot(page, tmp_path, "fr-signed-out")

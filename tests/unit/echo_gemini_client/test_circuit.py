@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from echo_constants import EchoError
-from echo_gemini_client import NetworkUnreachable
-from echo_gemini_client._attempts import Attempts, CircuitOpen
+from echo_gemini_client import NetworkUnreachable, errors
+from echo_gemini_client._attempts import Attempts
 from echo_http import BreakerSettings, CircuitBreaker, RetryPolicy
 from scripted import FakeClock
 
@@ -40,7 +40,7 @@ async def test_a_call_that_opened_the_circuit_itself_tells_its_own_failure() -> 
 async def test_a_call_that_finds_it_open_is_told_how_long() -> None:
     breaker = CircuitBreaker(BreakerSettings(failures_to_open=1, open_s=100))
     breaker.failed(KEY, FakeClock().monotonic_s())
-    with pytest.raises(CircuitOpen) as caught:
+    with pytest.raises(errors.ModelPaused) as caught:
         await run(breaker, unreachable, [])
     assert "Try again in 100 s" in caught.value.user_message("en")
     assert "Réessayez dans 100 s" in caught.value.user_message("fr")
@@ -54,4 +54,4 @@ async def test_a_short_pause_is_waited_out() -> None:
     breaker.failed(KEY, FakeClock().monotonic_s())
     waits: list[str] = []
     assert await run(breaker, answer, waits) == "answer"
-    assert waits == ["gemini_circuit_open"]
+    assert waits == ["gemini_model_paused"]

@@ -1,6 +1,8 @@
+import asyncio
 from collections.abc import AsyncIterator, Callable
 
 import pytest
+import uvloop
 
 from echo_http import EchoTransport, ProxySettings, TransportSettings
 from http_servers import Certificates
@@ -30,3 +32,10 @@ def transport(make_transport: Callable[..., EchoTransport]) -> EchoTransport:
 @pytest.fixture(scope="session")
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
     return Certificates(tmp_path_factory.mktemp("certificates"))
+
+
+def pytest_asyncio_loop_factories(
+    config: pytest.Config, item: pytest.Item
+) -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
+    """Open WebUI runs under uvloop where it can, workers and tests under asyncio: both must do."""
+    return {"asyncio": asyncio.new_event_loop, "uvloop": uvloop.new_event_loop}

@@ -11,10 +11,19 @@ from pathlib import Path
 
 import pytest
 
+from echo_core.records import VersionLock
 from echo_paths import EchoPaths, NetworkFileSystemError, UnsafeIdError
-from echo_state_manager import SessionStore, SessionStores, StoreClosedError, StoreUnavailableError, stores
+from echo_state_manager import (
+    SessionStore,
+    SessionStores,
+    StoreClosedError,
+    StoreUnavailableError,
+    repair,
+    stores,
+    verify,
+)
 from echo_state_manager.memory import MemoryShadowStore
-from store_kit import CHAT, USER, ManualClock, seal, shadow
+from store_kit import CHAT, USER, ManualClock, chain, seal, shadow
 
 
 @pytest.fixture
@@ -51,6 +60,7 @@ async def test_the_file_is_in_wal_mode_where_the_layout_says(opener: SessionStor
         await store.seal(seal())
         path = paths.session_db(USER, CHAT)
         assert path.with_name("session.db-wal").exists()
+        assert path.parent.stat().st_mode & 0o777 == 0o700
         with sqlite3.connect(path) as other:
             assert other.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         other.close()
@@ -293,3 +303,21 @@ print("done")
 """
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
     assert (ended.stdout, ended.returncode) == ("done\n", 0)
+
+
+async def test_no_call_blocks_the_event_loop(opener: SessionStores, no_blocking: object) -> None:
+    seals = chain(["q", "big", "q2", "a" * 700_000])
+    async with opener.open(USER, CHAT) as store:
+        assert isinstance(store, SessionStore)
+        await store.seal_many(seals)
+        await store.append_turn_log("m9", [b"x"])
+        await store.lock("m1", VersionLock(updated_at_s=1, fingerprint="f", provisional=False))
+        await store.get_message_shadows([f"m{n}" for n in range(400)])
+        await store.get_signatures("m1")
+        await store.save_setting("k", "v")
+        assert (await verify(store)).is_sound
+        await repair(store)
+    async with opener.open(USER, CHAT):
+        pass
+    await opener.chats_on_disk()
+    await opener.purge(USER, CHAT)

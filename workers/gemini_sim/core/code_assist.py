@@ -4,7 +4,6 @@ Source: model ids, lists and tiers as a real account was answered (recorded, 202
 """
 
 import json
-from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
@@ -15,11 +14,8 @@ DOMAIN: Final = "cloudcode-pa.googleapis.com"
 PROJECT: Final = "aicode-consumers"
 
 
-@cache
-def tables() -> dict[str, Any]:
-    """`{"models": {id: row}, "lists": {...}}` of fetchAvailableModels."""
-    data: dict[str, Any] = json.loads(files(__package__).joinpath("code_assist.json").read_text(encoding="utf-8"))
-    return data
+#: `{"models": {id: row}, "lists": {...}}` of fetchAvailableModels; read at import, so that no request waits for a file.
+_TABLES: Final[dict[str, Any]] = json.loads(files(__package__).joinpath("code_assist.json").read_text(encoding="utf-8"))
 
 
 def internal_model(name: str) -> ServerModel:
@@ -29,7 +25,7 @@ def internal_model(name: str) -> ServerModel:
         GoogleRefusal: 404 as the backend words it (third-party).
     """
     bare = name.removeprefix("models/")
-    base = tables()["models"].get(bare, {}).get("base", bare)
+    base = _TABLES["models"].get(bare, {}).get("base", bare)
     try:
         return find_model(base, "v1internal", "generateContent", with_retired=False)
     except GoogleRefusal as refusal:
@@ -39,7 +35,7 @@ def internal_model(name: str) -> ServerModel:
 def available_models(fraction: float, reset_time: str) -> dict[str, Any]:
     """fetchAvailableModels; a remaining fraction of 0 is left out, as proto3 JSON does (recorded)."""
     rows = {}
-    for name, row in tables()["models"].items():
+    for name, row in _TABLES["models"].items():
         base = find_model(row["base"], "v1internal", "generateContent", with_retired=False)
         quota: dict[str, Any] = {"resetTime": reset_time}
         if fraction:
@@ -54,7 +50,7 @@ def available_models(fraction: float, reset_time: str) -> dict[str, Any]:
             "apiProvider": "API_PROVIDER_GOOGLE_GEMINI",
             "modelProvider": "MODEL_PROVIDER_GOOGLE",
         }
-    return {"models": rows, **tables()["lists"]}
+    return {"models": rows, **_TABLES["lists"]}
 
 
 def load_answer() -> dict[str, Any]:

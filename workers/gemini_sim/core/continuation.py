@@ -36,8 +36,8 @@ class Continuation:
 
 
 def request_digest(request: dict[str, Any]) -> str:
-    """Digest of a request without its continuation token."""
-    bare = {name: value for name, value in request.items() if name != "continuationToken"}
+    """Digest of a request without its continuation token; empty fields do not count (the SDK adds some, verified)."""
+    bare = {name: value for name, value in request.items() if name != "continuationToken" and value not in ({}, [])}
     return hashlib.sha256(json.dumps(bare, sort_keys=True).encode()).hexdigest()[:32]
 
 

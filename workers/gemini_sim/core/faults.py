@@ -1,5 +1,6 @@
 """Ready-made faults: each function returns one entry for `POST /__sim__/script` with Google's real body."""
 
+import base64
 import json
 from typing import Any, Final
 
@@ -55,10 +56,10 @@ def latency(delay_ms: float, text: str = "late answer", **more: Any) -> Entry:
 
 
 def slow_drip(text: str, delay_ms: float, size: int = 16, **more: Any) -> Entry:
-    """A good stream cut into pieces of `size` bytes, `delay_ms` before each; cuts fall inside events."""
-    data = sse_event(response(text, finish="STOP")).decode()
-    pieces = [data[at : at + size] for at in range(0, len(data), size)]
-    return {"status": 200, "chunks": [{"text": piece, "delay_ms": delay_ms} for piece in pieces], **more}
+    """A good stream cut into pieces of `size` bytes, `delay_ms` before each; cuts fall inside events and characters."""
+    data = sse_event(response(text, finish="STOP"))
+    pieces = [base64.b64encode(data[at : at + size]).decode() for at in range(0, len(data), size)]
+    return {"status": 200, "chunks": [{"b64": piece, "delay_ms": delay_ms} for piece in pieces], **more}
 
 
 def quota_exhausted(
@@ -153,3 +154,31 @@ def reset(*texts: str, **more: Any) -> Entry:
 def hang(*texts: str, **more: Any) -> Entry:
     """A stream that stops sending and stays open."""
     return stream(*texts, finish=None, end="hang", **more)
+
+
+def capacity_exhausted(model: str = "gemini-3-flash", **more: Any) -> Entry:
+    """503 of the Code Assist backend. Source: third-party."""
+    message = f"No capacity available for model {model} on the server"
+    info = {
+        "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+        "reason": "MODEL_CAPACITY_EXHAUSTED",
+        "domain": "cloudcode-pa.googleapis.com",
+        "metadata": {"model": model},
+    }
+    retry = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "9s"}
+    return _entry(503, [error_text(503, "UNAVAILABLE", message, [info, retry])], **more)
+
+
+def validation_required(**more: Any) -> Entry:
+    """403 of the Code Assist backend: the user must act in a browser. Source: SDK types and third-party."""
+    info = {
+        "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+        "reason": "VALIDATION_REQUIRED",
+        "domain": "cloudcode-pa.googleapis.com",
+        "metadata": {
+            "validation_error_message": "Verify your account to continue.",
+            "validation_url": "https://accounts.google.com/signin/continue",
+            "validation_url_link_text": "Verify your account",
+        },
+    }
+    return _entry(403, [error_text(403, "PERMISSION_DENIED", "Verify your account to continue.", [info])], **more)

@@ -6,6 +6,19 @@ from typing import Any, Final
 #: Angle brackets are escaped, everything else beyond ASCII is raw UTF-8. Source: Gemini API streams, recorded.
 _ESCAPES: Final = {ord("<"): "\\u003c", ord(">"): "\\u003e"}
 
+#: Headers of a real stream. Source: Gemini API streams, recorded.
+STREAM_HEADERS: Final = {
+    "content-type": "text/event-stream",
+    "content-disposition": "attachment",
+    "vary": "Origin, X-Origin, Referer",
+    "x-content-type-options": "nosniff",
+}
+JSON_HEADERS: Final = {
+    "content-type": "application/json; charset=UTF-8",
+    "vary": "Origin, X-Origin, Referer",
+    "x-content-type-options": "nosniff",
+}
+
 
 def _dumps(value: Any, *, indent: int | None) -> str:
     separators = (",", ": ")

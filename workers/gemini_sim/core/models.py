@@ -8,7 +8,6 @@ signatures: the chat models of Gemini 3 and 4 share one.
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
@@ -89,8 +88,7 @@ class ServerModel:
         return out
 
 
-@cache
-def _tables() -> tuple[Mapping[str, ServerModel], Mapping[str, str]]:
+def _load() -> tuple[Mapping[str, ServerModel], Mapping[str, str]]:
     data = json.loads(files(__package__).joinpath("models.json").read_text(encoding="utf-8"))
     known = {field.name for field in fields(ServerModel)}
     models: dict[str, ServerModel] = {}
@@ -101,9 +99,13 @@ def _tables() -> tuple[Mapping[str, ServerModel], Mapping[str, str]]:
     return models, data["aliases"]
 
 
+#: Read once at import, so that no request waits for a file.
+_MODELS, _ALIASES = _load()
+
+
 def all_models(*, with_retired: bool) -> list[ServerModel]:
     """Every model that ListModels shows, in a fixed order."""
-    return [model for model in _tables()[0].values() if with_retired or not model.retired]
+    return [model for model in _MODELS.values() if with_retired or not model.retired]
 
 
 def find_model(name: str, version: str, method: str, *, with_retired: bool) -> ServerModel:
@@ -112,11 +114,10 @@ def find_model(name: str, version: str, method: str, *, with_retired: bool) -> S
     Raises:
         GoogleRefusal: 404, unknown, retired or without that method. The aliases exist on v1beta only (documented).
     """
-    models, aliases = _tables()
     bare = name.removeprefix("models/")
     if version == "v1beta":
-        bare = aliases.get(bare, bare)
-    model = models.get(bare)
+        bare = _ALIASES.get(bare, bare)
+    model = _MODELS.get(bare)
     if model is None:
         raise model_not_found(bare, version, method)
     if model.retired and not with_retired:

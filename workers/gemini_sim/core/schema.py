@@ -131,17 +131,17 @@ def snake(name: str) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
 
 
-def _parse(rows: str) -> dict[str, dict[str, tuple[str, str]]]:
-    messages: dict[str, dict[str, tuple[str, str]]] = {}
+def _parse(rows: str) -> dict[str, dict[str, tuple[str, str, str]]]:
+    messages: dict[str, dict[str, tuple[str, str, str]]] = {}
     for row in rows.strip().replace("\n ", " ").splitlines():
         message, _, declared = row.partition(":")
-        fields: dict[str, tuple[str, str]] = {}
+        fields: dict[str, tuple[str, str, str]] = {}
         for item in declared.split():
             name, _, kind = item.partition("=")
-            fields[name] = fields[snake(name)] = (name, kind)
+            fields[name] = fields[snake(name)] = (name, snake(name), kind)
         messages[message] = fields
     return messages
 
 
-#: Message -> accepted spelling -> (camelCase name, type). Both spellings of a field are accepted at every level.
+#: Message -> accepted spelling -> (camelCase name, snake_case name, type). Both spellings are accepted at every level.
 MESSAGES: Final = _parse(_ROWS)

@@ -12,6 +12,7 @@ import hashlib
 import hmac
 import struct
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final, Literal
 
 from echo_workers.gemini_sim.core.wire import decode_base64
@@ -156,11 +157,10 @@ class Signer:
         """What a signature on a part is; a part without id is matched by name only."""
         if signature in DUMMIES:
             return "dummy"
-        blob = decode_base64(signature)
-        if not blob:
+        payload = _payload(signature)
+        if payload is None:
             return "tampered"
-        payload = _unwrap(blob)
-        if payload is None or not payload.startswith(_MAGIC) or len(payload) < _OWN_BYTES:
+        if not payload:
             return "valid" if self.trust_foreign else "foreign"
         body, mac = payload[:-_MAC_BYTES], payload[-_MAC_BYTES:]
         if not hmac.compare_digest(self._mac(body), mac):
@@ -176,9 +176,25 @@ class Signer:
 
     def thought_tokens(self, signature: str) -> int:
         """Thought tokens that a signature of ours carries into the prompt; 0 for any other."""
-        blob = None if signature in DUMMIES else decode_base64(signature)
-        payload = _unwrap(blob) if blob else None
-        if payload is None or not payload.startswith(_MAGIC) or len(payload) < _OWN_BYTES:
-            return 0
-        tokens: int = _HEAD.unpack_from(payload)[6]
-        return tokens
+        payload = None if signature in DUMMIES else _payload(signature)
+        return int(_HEAD.unpack_from(payload)[6]) if payload else 0
+
+
+def _payload(signature: str) -> bytes | None:
+    """What is inside a signature of ours; empty when it is somebody else's, None when it is no base64 at all."""
+    return _short_payload(signature) if len(signature) <= _KEPT_CHARS else _read_payload(signature)
+
+
+def _read_payload(signature: str) -> bytes | None:
+    blob = decode_base64(signature)
+    if not blob:
+        return None
+    payload = _unwrap(blob)
+    if payload is None or not payload.startswith(_MAGIC) or len(payload) < _OWN_BYTES:
+        return b""
+    return payload
+
+
+#: A long history brings the same signatures with every request; those of usual size are read once.
+_KEPT_CHARS: Final = 4_000
+_short_payload = lru_cache(maxsize=16_384)(_read_payload)

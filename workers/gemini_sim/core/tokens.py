@@ -67,7 +67,7 @@ def part_segment(
     data = json.dumps(raw, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
     modality, is_text = "TEXT", False
     if "inlineData" in part or "fileData" in part:
-        tokens, modality = _media(part.get("inlineData") or part["fileData"], model, stored_bytes)
+        tokens, modality = _media(part["inlineData" if "inlineData" in part else "fileData"], model, stored_bytes)
     elif "text" in part:
         tokens, is_text = text_tokens(part["text"]), True
     else:

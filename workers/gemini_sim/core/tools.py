@@ -13,6 +13,26 @@ _DECLARATIONS_MAX: Final = 512
 #: What a schema node with `$ref` may hold besides keys that begin with `$`.
 #: Source: JSON Schema in parametersJsonSchema, documented; description and default third-party.
 _BESIDE_REF: Final = frozenset({"description", "default"})
+#: Shapes of the keywords that are looked at. Source: JSON Schema, validation vocabulary.
+_KEYWORDS: Final[dict[str, type | tuple[type, ...]]] = {
+    "$ref": str,
+    "type": (str, list),
+    "properties": dict,
+    "$defs": dict,
+    "definitions": dict,
+    "required": list,
+    "enum": list,
+    "anyOf": list,
+    "oneOf": list,
+    "allOf": list,
+    "prefixItems": list,
+    "minItems": int,
+    "maxItems": int,
+    "minLength": int,
+    "maxLength": int,
+    "minimum": (int, float),
+    "maximum": (int, float),
+}
 _SERVER_TOOLS: Final = frozenset({"functionDeclarations", "mcpServers"})
 
 
@@ -115,7 +135,7 @@ def schema_faults(schema: dict[str, Any], path: str) -> list[str]:
 
 
 def json_schema_faults(schema: Any, path: str, root: Any = None) -> list[str]:
-    """What real JSON Schema must keep to here: nodes are objects, local references resolve and stand alone.
+    """What real JSON Schema must keep to here: keywords of the right shape, local references that stand alone.
 
     The root may set more beside its reference (recorded). Source: JSON Schema support, documented; the texts are our
     own wording, Google's are not recorded.
@@ -124,7 +144,13 @@ def json_schema_faults(schema: Any, path: str, root: Any = None) -> list[str]:
         return []
     if not isinstance(schema, dict):
         return [f"{path}: schema must be an object."]
-    faults = []
+    faults = [
+        f"{path}.{name}: must be {_shape_name(shape)}."
+        for name, shape in _KEYWORDS.items()
+        if name in schema and (not isinstance(schema[name], shape) or isinstance(schema[name], bool))
+    ]
+    if faults:
+        return faults
     reference = schema.get("$ref")
     if reference is not None:
         others = sorted(key for key in schema if not key.startswith("$") and key not in _BESIDE_REF)
@@ -137,17 +163,19 @@ def json_schema_faults(schema: Any, path: str, root: Any = None) -> list[str]:
     return faults
 
 
+def _shape_name(shape: type | tuple[type, ...]) -> str:
+    names = {dict: "an object", list: "an array", str: "a string", int: "a number", float: "a number"}
+    shapes = shape if isinstance(shape, tuple) else (shape,)
+    return " or ".join(dict.fromkeys(names[one] for one in shapes))
+
+
 def _children(schema: dict[str, Any], path: str) -> Iterator[tuple[str, Any]]:
     for name in ("properties", "$defs", "definitions"):
-        children = schema.get(name, {})
-        if isinstance(children, dict):
-            yield from ((f"{path}.{name}[{key}]", child) for key, child in children.items())
-        else:
-            yield f"{path}.{name}", None
+        yield from ((f"{path}.{name}[{key}]", child) for key, child in schema.get(name, {}).items())
     for name in ("items", "additionalProperties"):
         if name in schema:
             yield f"{path}.{name}", schema[name]
-    for name in ("anyOf", "oneOf", "prefixItems"):
+    for name in ("anyOf", "oneOf", "allOf", "prefixItems"):
         yield from ((f"{path}.{name}[{at}]", child) for at, child in enumerate(schema.get(name, [])))
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from echo_workers.gemini_sim.core.errors import invalid
-from echo_workers.gemini_sim.core.schema import ENUMS, MESSAGES, ONEOF, snake
+from echo_workers.gemini_sim.core.schema import ENUMS, MESSAGES, ONEOF
 
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
 _ALPHABET: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
@@ -65,56 +65,70 @@ def parse_json(raw: bytes) -> dict[str, Any]:
     return value
 
 
+#: Where a value sits: (parent, field name or index, suffix), None = the root. Rendered only for a refusal.
+_Path = tuple[Any, str | int, str] | None
+
+
+def _render(path: _Path) -> str:
+    if path is None:
+        return ""
+    parent, step, suffix = path
+    before = _render(parent)
+    if isinstance(step, int):
+        return f"{before}[{step}]{suffix}"
+    return f"{before}.{step}" if before else step
+
+
 @dataclass(slots=True)
 class _Reader:
     violations: list[tuple[str, str]] = field(default_factory=list)
 
-    def unknown(self, name: str, path: str, why: str = "Cannot find field.") -> None:
-        where = f" at '{path}'" if path else ""
-        self.violations.append((path, f'Invalid JSON payload received. Unknown name "{name}"{where}: {why}'))
+    def unknown(self, name: str, path: _Path, why: str = "Cannot find field.") -> None:
+        where = _render(path)
+        place = f" at '{where}'" if where else ""
+        self.violations.append((where, f'Invalid JSON payload received. Unknown name "{name}"{place}: {why}'))
 
-    def bad_value(self, path: str, kind: str, value: Any) -> None:
-        shown = json.dumps(value, ensure_ascii=False)
-        self.violations.append((path, f"Invalid value at '{path}' ({kind}), {shown}"))
+    def bad_value(self, path: _Path, kind: str, value: Any) -> None:
+        where = _render(path)
+        self.violations.append((where, f"Invalid value at '{where}' ({kind}), {json.dumps(value, ensure_ascii=False)}"))
 
-    def message(self, name: str, value: Any, path: str) -> Any:
+    def message(self, name: str, value: Any, path: _Path) -> Any:
         if not isinstance(value, dict):
             self.bad_value(path, f"{_ENUM_PACKAGE}.{name}", value)
             return {}
-        fields, exclusive = MESSAGES[name], ONEOF.get(name, frozenset())
+        fields, exclusive = MESSAGES[name], ONEOF.get(name)
         out: dict[str, Any] = {}
         for key, item in value.items():
             known = fields.get(key)
             if known is None:
                 self.unknown(key, path)
             elif item is not None:
-                canonical, kind = known
-                if canonical in exclusive and not exclusive.isdisjoint(out):
-                    text = f"Invalid value at '{path}' (oneof), oneof field 'data' is already set. Cannot set '{key}'"
-                    self.violations.append((path, text))
-                out[canonical] = self.field(key, kind, item, path)
+                canonical, shown, kind = known
+                if exclusive and canonical in exclusive and not exclusive.isdisjoint(out):
+                    where = _render(path)
+                    text = f"Invalid value at '{where}' (oneof), oneof field 'data' is already set. Cannot set '{key}'"
+                    self.violations.append((where, text))
+                out[canonical] = self.field(kind, item, path, (path, shown, ""), key)
         return out
 
-    def field(self, key: str, kind: str, value: Any, path: str) -> Any:
-        here = f"{path}.{snake(key)}" if path else snake(key)
+    def field(self, kind: str, value: Any, parent: _Path, here: _Path, key: str) -> Any:
         if kind[0] == "[":
-            if not isinstance(value, list):
-                value = [value]  # proto3 JSON of Google's front end takes a lone element for a repeated field
-            return [self.scalar(kind[1:-1], item, f"{here}[{index}]") for index, item in enumerate(value)]
+            items = value if isinstance(value, list) else [value]  # a lone element stands for a list of one
+            inner = kind[1:-1]
+            return [self.scalar(inner, item, (here, index, "")) for index, item in enumerate(items)]
         if isinstance(value, list) and kind != "value":
-            self.unknown(key, path, "Proto field is not repeating, cannot start list.")
+            self.unknown(key, parent, "Proto field is not repeating, cannot start list.")
             return None
         if kind[0] == "{":
             if not isinstance(value, dict):
                 self.bad_value(here, "Map", value)
                 return {}
-            return {
-                name: self.scalar(kind[1:-1], item, f"{here}[{index}].value")
-                for index, (name, item) in enumerate(value.items())
-            }
+            inner = kind[1:-1]
+            rows = enumerate(value.items())
+            return {name: self.scalar(inner, item, (here, index, ".value")) for index, (name, item) in rows}
         return self.scalar(kind, value, here)
 
-    def scalar(self, kind: str, value: Any, path: str) -> Any:
+    def scalar(self, kind: str, value: Any, path: _Path) -> Any:
         if kind in MESSAGES:
             return self.message(kind, value, path)
         if kind == "value":
@@ -130,7 +144,7 @@ class _Reader:
             return value
         return self.primitive(kind, value, path)
 
-    def primitive(self, kind: str, value: Any, path: str) -> Any:
+    def primitive(self, kind: str, value: Any, path: _Path) -> Any:
         match kind:
             case "string":
                 good = isinstance(value, str) and (value.isascii() or not _SURROGATE.search(value))
@@ -144,10 +158,9 @@ class _Reader:
             case "bytes":
                 good = isinstance(value, str) and is_base64(value)
                 if isinstance(value, str) and not good:
-                    text = (
-                        f"Invalid value at '{path}' (TYPE_BYTES), Base64 decoding failed for {json.dumps(value[:200])}"
-                    )
-                    self.violations.append((path, text))
+                    where = _render(path)
+                    text = f"Invalid value at '{where}' (TYPE_BYTES), Base64 decoding failed for {json.dumps(value)}"
+                    self.violations.append((where, text))
                     return value
             case "duration":
                 good = isinstance(value, str) and bool(_DURATION.fullmatch(value))
@@ -179,7 +192,7 @@ def read_message(name: str, value: Any, path: str = "") -> dict[str, Any]:
         GoogleRefusal: all violations at once, one a line, as Google reports them. Source: third-party (400 texts).
     """
     reader = _Reader()
-    out: dict[str, Any] = reader.message(name, value, path)
+    out: dict[str, Any] = reader.message(name, value, (None, path, "") if path else None)
     if reader.violations:
         text = "\n".join(description for _, description in reader.violations)
         raise invalid(text, *reader.violations)

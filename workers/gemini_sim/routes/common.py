@@ -8,12 +8,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from echo_workers.gemini_sim.core.errors import GoogleRefusal, bad_key, missing_key, unauthenticated
-from echo_workers.gemini_sim.core.frames import pretty
+from echo_workers.gemini_sim.core.frames import JSON_HEADERS, pretty
 from echo_workers.gemini_sim.core.models import ServerModel, find_model
 from echo_workers.gemini_sim.core.wire import parse_json
 from echo_workers.gemini_sim.services.journal import Entry
 from echo_workers.gemini_sim.services.prompt import Caller
-from echo_workers.gemini_sim.services.recorder import JSON_HEADERS
 from echo_workers.gemini_sim.services.state import SimState
 
 Handler = Callable[[Request], Awaitable[Response]]

@@ -24,11 +24,18 @@ async def _script(request: Request) -> Response:
 
 
 async def _requests(request: Request) -> Response:
-    return JSONResponse([entry.public() for entry in state_of(request).journal.entries])
+    state = state_of(request)
+    state.settle()
+    return JSONResponse([entry.public() for entry in state.journal.entries])
 
 
 async def _reset(request: Request) -> Response:
-    state_of(request).reset()
+    """Empty list and queue; with `{"everything": true}` all else too: files, caches, accounts, clock, settings."""
+    value = await _object(request)
+    if value is not None and value.get("everything") is True:
+        request.app.state.start_over()
+    else:
+        state_of(request).reset()
     return JSONResponse({})
 
 

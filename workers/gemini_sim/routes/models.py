@@ -9,7 +9,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from echo_workers.gemini_sim.core.errors import model_not_found
-from echo_workers.gemini_sim.core.frames import array_frame, sse_event
+from echo_workers.gemini_sim.core.frames import JSON_HEADERS, STREAM_HEADERS, array_frame, sse_event
 from echo_workers.gemini_sim.routes.common import (
     caller_of,
     entry_of,
@@ -26,7 +26,6 @@ from echo_workers.gemini_sim.services.count import count_tokens
 from echo_workers.gemini_sim.services.embed import embed_batch, embed_one
 from echo_workers.gemini_sim.services.generate import Generation
 from echo_workers.gemini_sim.services.prompt import read_prompt
-from echo_workers.gemini_sim.services.recorder import JSON_HEADERS, STREAM_HEADERS
 
 
 async def _list(request: Request) -> Response:

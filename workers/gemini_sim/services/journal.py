@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from collections import deque
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
@@ -49,10 +50,16 @@ class Entry:
 
 @dataclass(slots=True)
 class Journal:
-    """The list behind `/__sim__/requests`."""
+    """The list behind `/__sim__/requests`.
 
-    entries: list[Entry] = field(default_factory=list)
+    Args:
+        kept_bytes: bodies of this much together are kept; the oldest rows go first, so that a demo can run for days.
+    """
+
+    kept_bytes: int = 256 * 1024 * 1024
+    entries: deque[Entry] = field(default_factory=deque)
     _next: int = 1
+    _bytes: int = 0
 
     def open(self, method: str, path: str, http_version: str, headers: list[tuple[bytes, bytes]], body: bytes) -> Entry:
         """Record a request that has fully arrived."""
@@ -78,10 +85,13 @@ class Journal:
             body_bytes=len(body),
         )
         self._next += 1
+        self._bytes += len(body)
         self.entries.append(entry)
+        while self._bytes > self.kept_bytes and len(self.entries) > 1:
+            self._bytes -= self.entries.popleft().body_bytes
         return entry
 
     def clear(self) -> None:
         """Empty the list; numbers start again at 1."""
         self.entries.clear()
-        self._next = 1
+        self._next, self._bytes = 1, 0

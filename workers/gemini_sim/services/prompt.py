@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from echo_workers.gemini_sim.core.errors import invalid
 from echo_workers.gemini_sim.core.generation import check_generation
+from echo_workers.gemini_sim.core.media import check_media
 from echo_workers.gemini_sim.core.models import ServerModel
 from echo_workers.gemini_sim.core.signatures import Backend, carrier_of
 from echo_workers.gemini_sim.core.tokens import Segment, json_segment, part_segment
@@ -113,6 +114,7 @@ def check_request(request: dict[str, Any], model: ServerModel, caller: Caller, s
     check_contents(contents)
     if request.get("systemInstruction"):
         check_parts(request["systemInstruction"], "GenerateContentRequest.system_instruction")
+    check_media(contents)
     check_tools(request, model)
     check_generation(request, model)
     check_turns(contents, model)

@@ -30,8 +30,10 @@ class Match(_Strict):
     @field_validator("body_regex")
     @classmethod
     def _compiles(cls, value: str | None) -> str | None:
-        if value is not None:
-            re.compile(value, re.DOTALL)
+        try:
+            re.compile(value or "", re.DOTALL)
+        except re.error as error:
+            raise ValueError(f"no regular expression: {error}") from error
         return value
 
 

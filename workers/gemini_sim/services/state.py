@@ -1,6 +1,7 @@
 """Everything that one simulator remembers."""
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
 
 from echo_workers.gemini_sim.core.prompt_cache import PromptCache
 from echo_workers.gemini_sim.core.settings import SimSettings
@@ -15,7 +16,11 @@ from echo_workers.gemini_sim.services.scripts import ScriptQueue
 
 @dataclass(slots=True, kw_only=True)
 class SimState:
-    """The parts that routes share; one object a simulator."""
+    """The parts that routes share; one object a simulator.
+
+    Args:
+        pending: token counts of scripted answers that nobody has asked for yet, oldest first.
+    """
 
     settings: SimSettings = field(default_factory=SimSettings)
     clock: SimClock = field(default_factory=SimClock)
@@ -26,6 +31,7 @@ class SimState:
     caches: CacheStore = field(default_factory=CacheStore)
     accounts: Accounts = field(default_factory=Accounts)
     answers: int = 0
+    pending: list[Callable[[], None]] = field(default_factory=list)
 
     def signer(self) -> Signer:
         """Issues and judges signatures under the current settings."""
@@ -37,7 +43,19 @@ class SimState:
         self.answers += 1
         return self.answers
 
+    def settle(self) -> None:
+        """Do the pending counts; called before anything that shows them or depends on their prompts."""
+        while self.pending:
+            self.pending.pop(0)()
+
     def reset(self) -> None:
-        """Empty request list and script queue; everything else (files, caches, accounts) stays."""
+        """Empty request list and script queue; everything else (files, caches, accounts, prompts) stays."""
+        self.settle()
         self.journal.clear()
         self.scripts.clear()
+
+    def start_over(self, settings: SimSettings) -> None:
+        """Become a fresh simulator: nothing remembered, the clock right, these settings."""
+        fresh = SimState(settings=settings)
+        for part in fields(SimState):
+            setattr(self, part.name, getattr(fresh, part.name))

@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import pytest
 
 from echo_runtime.keys import (
@@ -12,15 +10,9 @@ from echo_runtime.keys import (
     key_class,
     mask,
 )
-from echo_state_manager.crypto import MasterSecret
 from echo_state_manager.identity import INSTANCE_OWNER, IdentityStore
 
 OWN, INSTANCE, ENVIRONMENT = "own-key-of-ada-0001", "key-of-the-instance-0002", "key-of-the-process-0003"
-
-
-@pytest.fixture
-def identity(tmp_path: Path) -> IdentityStore:
-    return IdentityStore(tmp_path / "identity.db", MasterSecret("ECHO_SECRET_KEY", "secret"))
 
 
 async def test_the_own_key_goes_before_the_instances_and_that_before_the_environments(identity: IdentityStore) -> None:

@@ -2,6 +2,7 @@ import asyncio
 import sqlite3
 import subprocess
 import sys
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from echo_constants import ConfigError, StateError
-from echo_state_manager._identity_schema import IdentityTooNewError
+from echo_state_manager._identity_schema import IdentityTooNewError, IdentityUnusableError
 from echo_state_manager.crypto import (
     MasterSecret,
     SecretBox,
@@ -19,6 +20,7 @@ from echo_state_manager.crypto import (
     master_secret,
 )
 from echo_state_manager.identity import INSTANCE_OWNER, IdentityStore
+from store_kit import ManualClock
 
 SECRET = MasterSecret("ECHO_SECRET_KEY", "a long secret of this test")
 VALUE = "not-a-real-key-0123456789"
@@ -30,8 +32,15 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def store(path: Path) -> IdentityStore:
-    return IdentityStore(path, SECRET)
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture
+async def store(path: Path, clock: ManualClock) -> AsyncIterator[IdentityStore]:
+    opened = IdentityStore(path, SECRET, clock)
+    yield opened
+    await opened.close()
 
 
 async def test_a_secret_comes_back_for_its_owner_only(store: IdentityStore) -> None:
@@ -42,12 +51,13 @@ async def test_a_secret_comes_back_for_its_owner_only(store: IdentityStore) -> N
     assert list(await store.secret_names("bob")) == []
 
 
-async def test_names_carry_the_time_of_the_last_change_and_no_value(store: IdentityStore) -> None:
+async def test_names_carry_the_time_of_the_last_change_and_no_value(store: IdentityStore, clock: ManualClock) -> None:
+    clock.at_s = 1_000
     await store.put_secret("ada", "b", VALUE)
     await store.put_secret("ada", "a", VALUE)
-    names = await store.secret_names("ada")
-    assert list(names) == ["a", "b"]
-    assert all(stamp > 1_700_000_000 for stamp in names.values())
+    clock.at_s = 2_000
+    await store.put_secret("ada", "a", "another value")
+    assert dict(await store.secret_names("ada")) == {"a": 2_000, "b": 1_000}
 
 
 async def test_putting_again_replaces_and_deleting_removes(store: IdentityStore) -> None:
@@ -76,12 +86,14 @@ async def test_no_file_of_the_database_holds_the_value(store: IdentityStore, pat
 
 async def test_another_secret_is_told_and_the_file_stays_as_it_is(store: IdentityStore, path: Path) -> None:
     await store.put_secret("ada", "k", VALUE)
+    await store.close()
     before = path.read_bytes()
-    foreign = IdentityStore(path, MasterSecret("WEBUI_SECRET_KEY", "another secret"))
+    foreign = IdentityStore(path, MasterSecret("WEBUI_SECRET_KEY", "another secret"), ManualClock())
     with pytest.raises(SecretKeyMismatchError) as caught:
         await foreign.put_secret("ada", "k", "overwritten")
     assert isinstance(caught.value, StateError)
     assert path.read_bytes() == before
+    assert [entry.name for entry in path.parent.iterdir()] == ["identity.db"]
     assert await store.get_secret("ada", "k") == VALUE
     for locale in ("en", "fr"):
         assert "ECHO_SECRET_KEY" in caught.value.user_message(locale)
@@ -98,13 +110,31 @@ async def test_a_row_moved_to_another_owner_does_not_open(store: IdentityStore, 
 
 async def test_a_newer_file_is_refused_untouched(store: IdentityStore, path: Path) -> None:
     await store.open()
+    await store.close()
     with sqlite3.connect(path) as raw:
+        raw.execute("INSERT INTO _migrations VALUES ('m999_later', 0)")
         raw.execute("PRAGMA user_version = 99")
     raw.close()
     before = path.read_bytes()
     with pytest.raises(IdentityTooNewError):
-        await IdentityStore(path, SECRET).open()
+        await store.open()
     assert path.read_bytes() == before
+
+
+async def test_a_file_that_is_no_database_is_refused_untouched(store: IdentityStore, path: Path) -> None:
+    path.parent.mkdir()
+    path.write_bytes(b"a text of somebody else, long enough to look like a header of a file" * 20)
+    before = path.read_bytes()
+    with pytest.raises(IdentityUnusableError):
+        await store.open()
+    assert path.read_bytes() == before
+
+
+async def test_closing_twice_and_using_again_is_fine(store: IdentityStore) -> None:
+    await store.put_secret("ada", "k", VALUE)
+    await store.close()
+    await store.close()
+    assert await store.get_secret("ada", "k") == VALUE
 
 
 async def test_the_file_is_private_and_in_wal_mode(store: IdentityStore, path: Path) -> None:
@@ -115,15 +145,6 @@ async def test_the_file_is_private_and_in_wal_mode(store: IdentityStore, path: P
     raw.close()
 
 
-async def test_a_migration_that_was_cut_off_is_done_again(store: IdentityStore, path: Path) -> None:
-    path.parent.mkdir()
-    raw = sqlite3.connect(path, isolation_level=None)
-    raw.execute("CREATE TABLE unrelated (a)")
-    raw.close()
-    await store.put_secret("ada", "k", VALUE)
-    assert await store.get_secret("ada", "k") == VALUE
-
-
 async def test_many_tasks_write_at_once(store: IdentityStore) -> None:
     await asyncio.gather(*(store.put_secret(f"user{n}", "k", f"value {n}") for n in range(20)))
     assert [await store.get_secret(f"user{n}", "k") for n in range(20)] == [f"value {n}" for n in range(20)]
@@ -132,11 +153,14 @@ async def test_many_tasks_write_at_once(store: IdentityStore) -> None:
 def test_several_processes_may_create_the_file_at_once(path: Path) -> None:
     code = (
         "import asyncio, sys; from pathlib import Path\n"
+        "from echo_http import SystemClock\n"
         "from echo_state_manager.crypto import MasterSecret\n"
         "from echo_state_manager.identity import IdentityStore\n"
         "async def main():\n"
-        "    store = IdentityStore(Path(sys.argv[1]), MasterSecret('ECHO_SECRET_KEY', 'shared secret'))\n"
+        "    secret = MasterSecret('ECHO_SECRET_KEY', 'shared secret')\n"
+        "    store = IdentityStore(Path(sys.argv[1]), secret, SystemClock())\n"
         "    for n in range(20): await store.put_secret(sys.argv[2], f'k{n}', sys.argv[2])\n"
+        "    await store.close()\n"
         "asyncio.run(main())\n"
     )
     libs = Path(__file__).resolve().parents[4] / "libs"
@@ -147,10 +171,11 @@ def test_several_processes_may_create_the_file_at_once(path: Path) -> None:
     assert [run.wait(60) for run in runs] == [0] * 4
 
     async def check() -> None:
-        store = IdentityStore(path, MasterSecret("ECHO_SECRET_KEY", "shared secret"))
+        store = IdentityStore(path, MasterSecret("ECHO_SECRET_KEY", "shared secret"), ManualClock())
         for n in range(4):
             assert len(await store.secret_names(f"p{n}")) == 20
             assert await store.get_secret(f"p{n}", "k7") == f"p{n}"
+        await store.close()
 
     asyncio.run(check())
 

@@ -4,7 +4,18 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from echo_constants import Bilingual
+from echo_workers.gemini_sim.core.demo.view import language_of
+
 _DEPTH: Final = 8
+_SHAPE: Final = re.compile(r'\{\s*"(title|tags|follow_ups|queries|text|prompt)"\s*:')
+_TASK: Final = re.compile(r"\bJSON\b.*<chat_history>|<chat_history>.*\bJSON\b|### Task:.*\bJSON\b", re.DOTALL)
+_TAGS: Final = (Bilingual(en="Technology", fr="Technologie"), Bilingual(en="Conversation", fr="Conversation"))
+_FOLLOW_UPS: Final = (
+    Bilingual(en="What else about {subject}?", fr="Quoi d'autre sur {subject} ?"),
+    Bilingual(en="Can you give an example?", fr="Pouvez-vous donner un exemple ?"),
+    Bilingual(en="What comes next?", fr="Quelle est la suite ?"),
+)
 
 
 def instance(
@@ -70,26 +81,29 @@ def _resolve(root: Mapping[str, Any], reference: str) -> Mapping[str, Any]:
 
 
 def task_answer(prompt: str) -> dict[str, Any] | None:
-    """The JSON for a task prompt of Open WebUI (title, tags, follow-ups, search queries); None when it is none.
+    """The JSON for a task prompt of Open WebUI (title, tags, follow-ups, search queries …); None when it is none.
 
-    Source: the task prompts of Open WebUI 0.12 show the wanted shape as `{"title": ...}` and the like.
+    Source: the task prompts of Open WebUI 0.12 show the wanted shape as `{ "title": ... }` and the like.
     """
-    if "json" not in prompt.lower():
+    shape = _SHAPE.search(prompt)
+    if shape is None or not _TASK.search(prompt):
         return None
-    subject = _subject(prompt)
-    if re.search(r'\{\s*\\?"follow_ups\\?"\s*:', prompt):
-        return {"follow_ups": [f"What else about {subject}?", "Can you give an example?", "What comes next?"]}
-    if re.search(r'\{\s*\\?"tags\\?"\s*:', prompt):
-        return {"tags": ["Technology", "Conversation"]}
-    if re.search(r'\{\s*\\?"title\\?"\s*:', prompt):
-        return {"title": f"💬 {subject}"}
-    if re.search(r'\{\s*\\?"queries\\?"\s*:', prompt):
-        return {"queries": [subject]}
-    return None
-
-
-def _subject(prompt: str) -> str:
     history = re.search(r"<chat_history>(.*?)(?:</chat_history>|$)", prompt, re.DOTALL)
-    lines = (history.group(1) if history else prompt).strip().splitlines() or [""]
-    line = re.sub(r"^(USER|ASSISTANT|user|assistant):\s*", "", lines[0])
+    chat = history.group(1).strip() if history else ""
+    locale, subject = language_of(chat), _subject(chat)
+    match shape.group(1):
+        case "title":
+            return {"title": f"💬 {subject}"}
+        case "tags":
+            return {"tags": [tag.render(locale) for tag in _TAGS]}
+        case "follow_ups":
+            return {"follow_ups": [line.render(locale, subject=subject) for line in _FOLLOW_UPS]}
+        case "queries":
+            return {"queries": [subject]}
+        case name:
+            return {name: subject}
+
+
+def _subject(chat: str) -> str:
+    line = re.sub(r"^(USER|ASSISTANT):\s*", "", (chat.splitlines() or [""])[0], flags=re.IGNORECASE)
     return " ".join(re.findall(r"[\w'’-]+", line)[:5]) or "Chat"

@@ -2,32 +2,22 @@
 
 import asyncio
 import re
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from functools import partial
 from typing import Any, Final
 from urllib.parse import unquote
 
+from starlette.datastructures import Headers, QueryParams
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from echo_workers.gemini_sim.core.frames import JSON_HEADERS, STREAM_HEADERS
+from echo_workers.gemini_sim.routes.connection import reset_stream
 from echo_workers.gemini_sim.services.accounting import account_scripted
-from echo_workers.gemini_sim.services.connection import reset_stream
 from echo_workers.gemini_sim.services.journal import Entry
 from echo_workers.gemini_sim.services.scripts import Script
 from echo_workers.gemini_sim.services.state import SimState
 
 CONTROL_PREFIX: Final = "/__sim__/"
-#: Headers of a real stream. Source: Gemini API streams, recorded.
-STREAM_HEADERS: Final = {
-    "content-type": "text/event-stream",
-    "content-disposition": "attachment",
-    "vary": "Origin, X-Origin, Referer",
-    "x-content-type-options": "nosniff",
-}
-JSON_HEADERS: Final = {
-    "content-type": "application/json; charset=UTF-8",
-    "vary": "Origin, X-Origin, Referer",
-    "x-content-type-options": "nosniff",
-}
 _RPC: Final = re.compile(r"/(?:v1|v1beta|v1alpha)/(?:models|tunedModels)/([^:/]+):(\w+)")
 _INTERNAL: Final = re.compile(r"/v1internal:(\w+)")
 _BODY_MODEL: Final = re.compile(r'"model"\s*:\s*"(?:models/)?([^"]+)"')
@@ -101,11 +91,14 @@ class Recorder:
         method, model = rpc_of(scope["method"], scope["path"], text)
         script = self._state.scripts.take(method, model, text)
         if script is None:
+            self._state.settle()
             serve = self._answer(scope, body, send, entry)
         else:
-            counts = script.status == 200 and method in ("generateContent", "streamGenerateContent")
-            account = partial(account_scripted, self._state, entry, scope, body) if counts else None
-            serve = self._play(script, method, send, entry, account)
+            if script.status == 200 and method in ("generateContent", "streamGenerateContent"):
+                # Counted when somebody looks, so that a scripted answer costs no more than its bytes.
+                count = partial(account_scripted, self._state, entry, scope["path"], _identity(scope), body)
+                self._state.pending.append(count)
+            serve = self._play(script, method, send, entry)
         await self._until_gone(serve, receive, entry)
 
     async def _until_gone(self, serve: Coroutine[Any, Any, None], receive: Receive, entry: Entry) -> None:
@@ -142,9 +135,7 @@ class Recorder:
 
         await self._app(scope, replay, tracked)
 
-    async def _play(
-        self, script: Script, method: str, send: Send, entry: Entry, account: Callable[[], None] | None
-    ) -> None:
+    async def _play(self, script: Script, method: str, send: Send, entry: Entry) -> None:
         entry.status = script.status
         is_stream = script.status == 200 and method == "streamGenerateContent"
         headers = {
@@ -162,8 +153,6 @@ class Recorder:
             await send({"type": "http.response.body", "body": chunk.data(), "more_body": True})
         if not started:
             await send({"type": "http.response.start", "status": script.status, "headers": raw})
-        if account is not None:
-            account()  # after the last chunk, so that scripted answers start without the cost of counting
         match script.end:
             case "close":
                 entry.ended = "complete"
@@ -174,6 +163,13 @@ class Recorder:
                 await reset_stream(send)
             case "hang":
                 await asyncio.Event().wait()
+
+
+def _identity(scope: Scope) -> str:
+    """The key or token of a request, "" without one."""
+    headers, query = Headers(scope=scope), QueryParams(scope["query_string"])
+    bearer = headers.get("authorization", "").removeprefix("Bearer ").strip()
+    return headers.get("x-goog-api-key") or query.get("key") or bearer
 
 
 async def _disconnected(receive: Receive) -> None:

@@ -1,0 +1,61 @@
+"""`echoctl bundle`: one file for administrators who have only Open WebUI's admin panel."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from echo_cli._app import command
+from echo_cli._locale import say, tr
+from echo_cli._output import JsonFlag
+from echo_constants import Bilingual
+
+_NEXT = Bilingual(
+    en="{path}: {functions} functions, {size_kb} kB.\n"
+    "Admin panel, Functions, + menu, Import JSON: choose this file. Then switch echo_lifecycle on, reload the page, "
+    "and do what its description says.",
+    fr="{path} : {functions} fonctions, {size_kb} ko.\n"
+    "Panneau d'administration, Fonctions, menu +, Import JSON : choisissez ce fichier. Puis activez echo_lifecycle, "
+    "rechargez la page et faites ce que dit sa description.",
+)
+_TOOLS = Bilingual(
+    en="Not in the bundle, because this importer takes functions only: {ids}. `echoctl install` brings them.",
+    fr="Absents du lot, car cet import ne prend que des fonctions : {ids}. `echoctl install` les apporte.",
+)
+
+
+def bundle(
+    out: Annotated[Path, typer.Option("--out", help=say("File to write.", "Fichier à écrire."))] = Path("echo.json"),
+    json_mode: JsonFlag = False,
+) -> None:
+    """Write the bundle."""
+    # Needs pydantic, the function files and a second of compressing; the other commands start without it.
+    from echo_cli._bundle_build import build_bundle
+
+    with command(json_mode) as output:
+        made = build_bundle()
+        out.write_text(made.text, encoding="utf-8")
+        if made.left_out:
+            output.warn(_TOOLS, ids=", ".join(made.left_out))
+        size_bytes = out.stat().st_size
+        facts: dict[str, Any] = {
+            "path": str(out),
+            "size_bytes": size_bytes,
+            "functions": list(made.function_ids),
+            "left_out": list(made.left_out),
+            "requirements": list(made.requirements),
+            "wheel_sha256": made.wheel.sha256,
+        }
+        text = tr(_NEXT, path=out, functions=len(made.function_ids), size_kb=round(size_bytes / 1000))
+        output.result(facts, text)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command(
+        "bundle",
+        help=say(
+            "Write one file that Open WebUI's admin panel can import.",
+            "Écrire un fichier que le panneau d'administration d'Open WebUI peut importer.",
+        ),
+    )(bundle)

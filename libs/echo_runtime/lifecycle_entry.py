@@ -1,0 +1,30 @@
+"""What the event function imports: light, because Open WebUI loads it on its event loop."""
+
+import asyncio
+import importlib
+from collections.abc import Mapping
+from typing import Any, Final
+
+#: Published before Open WebUI serves its first request.
+STARTUP: Final = "system.startup.started"
+_MODULE: Final = "echo_runtime._owui_routes"
+
+
+async def on_event(app: Any, name: str, event: Mapping[str, Any], own_id: str) -> None:
+    """Let ECHO react to one event of Open WebUI; builds the lifecycle of this process at the first one.
+
+    Args:
+        app: Open WebUI's application.
+        name: the event's name, as `GET /api/events` lists them.
+        event: its payload.
+        own_id: id of the event function.
+
+    Raises:
+        EchoError: what ECHO could not do; Open WebUI logs it.
+    """
+    if name == STARTUP:
+        # Deliberately on the event loop: ECHO's routes have to be there before the first request.
+        routes = importlib.import_module(_MODULE)
+    else:
+        routes = await asyncio.to_thread(importlib.import_module, _MODULE)
+    await routes.lifecycle_of(app).handle(name, event, own_id)

@@ -1,0 +1,228 @@
+"""The whole pipe beside bare httpx with SSE and JSON decoding: time to the first chunk, and cost per chunk.
+
+Open WebUI's real database and ECHO's real stores are in the way, Open WebUI's own work is not; what it spends on
+loading the same chat is printed beside.
+"""
+
+import asyncio
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator
+from types import SimpleNamespace
+from typing import Any
+
+import httpx
+from _harness import Report, Row, alternate, cpu_us, json_option, simulator
+
+TURNS = (10, 100, 1000, 5000)
+BUDGET_MS = {10: 10.0, 100: 15.0, 1000: 25.0, 5000: 60.0}
+CHUNKS = 2000
+USER_ID = "bench-user"
+VALVES = SimpleNamespace(
+    GEMINI_API_KEY="",
+    GEMINI_BASE_URL="",
+    MODEL_SELECTION="FLASH",
+    MAX_TOOL_ROUNDS=50,
+    TOOL_TIMEOUT_S=300,
+    SAFETY_THRESHOLD="default",
+    KEEP_API_HISTORY=True,
+)
+
+
+def sse(text: str, finish: str | None = None) -> dict[str, str]:
+    candidate: dict[str, Any] = {"content": {"role": "model", "parts": [{"text": text}]}, "index": 0}
+    if finish:
+        candidate["finishReason"] = finish
+    chunk = {"candidates": [candidate], "usageMetadata": {"promptTokenCount": 9, "totalTokenCount": 9}}
+    return {"text": f"data: {json.dumps(chunk)}\r\n\r\n"}
+
+
+def script(control: httpx.Client, chunks: int) -> None:
+    control.post("/__sim__/reset")
+    texts = [sse("word " * 4) for _ in range(chunks - 1)] + [sse("end.", "STOP")]
+    entry = {
+        "match": {"method": "streamGenerateContent"},
+        "headers": {"content-type": "text/event-stream"},
+        "chunks": texts,
+        "times": 10_000,
+    }
+    control.post("/__sim__/script", json=[entry]).raise_for_status()
+
+
+async def make_chat(turns: int) -> tuple[str, str]:
+    """A chat of so many questions and answers in Open WebUI's tables, and a last question; (chat id, message id)."""
+    from open_webui.internal.db import get_async_db_context
+    from open_webui.models.chat_messages import ChatMessage
+    from open_webui.models.chats import Chat
+    from sqlalchemy import insert
+
+    chat_id, now = f"bench-{turns}", 1_790_000_000
+    rows: list[dict[str, Any]] = []
+    parent = None
+    for index in range(2 * turns + 1):
+        role = "assistant" if index % 2 else "user"
+        text = f"{role} {index}: " + "some words of an ordinary conversation " * 12
+        output = [{"type": "message", "id": f"o{index}", "content": [{"type": "output_text", "text": text}]}]
+        message_id = f"m{index}"
+        rows.append(
+            {
+                "id": f"{chat_id}-{message_id}",
+                "chat_id": chat_id,
+                "user_id": USER_ID,
+                "role": role,
+                "parent_id": parent,
+                "content": text,
+                "output": output if index % 2 else None,
+                "done": True,
+                "created_at": now + index,
+                "updated_at": now + index,
+            }
+        )
+        parent = message_id
+    async with get_async_db_context() as db:
+        chat = {"id": chat_id, "user_id": USER_ID, "title": "bench", "chat": {}, "created_at": now, "updated_at": now}
+        await db.execute(insert(Chat).values(**chat))
+        for start in range(0, len(rows), 500):
+            await db.execute(insert(ChatMessage), rows[start : start + 500])
+        await db.commit()
+    return chat_id, str(parent)
+
+
+def pipe_call(chat_id: str, user_message_id: str, answer: str) -> Any:
+    from echo_runtime import PipeCall
+
+    metadata = {
+        "chat_id": chat_id,
+        "message_id": answer,
+        "user_message_id": user_message_id,
+        "session_id": "bench",
+        "model": {"id": "echo_orchestrator"},
+    }
+    body = {"stream": True, "model": "echo_orchestrator", "messages": [{"role": "user", "content": "and now?"}]}
+    return PipeCall(body=body, user={"id": USER_ID}, metadata=metadata, valves=VALVES, tools={})
+
+
+class Bench:
+    """Both ways to a first chunk over the same request bytes."""
+
+    def __init__(self, control: httpx.Client, bare: httpx.AsyncClient) -> None:
+        self._control = control
+        self._bare = bare
+        self._answers = 0
+
+    async def pipe_ms(self, chat_id: str, message_id: str) -> float:
+        from echo_runtime import respond
+
+        self._answers += 1
+        began = time.perf_counter()
+        response = await respond(pipe_call(chat_id, message_id, f"a{self._answers}"))
+        stream: AsyncIterator[bytes] = response.body_iterator
+        first = 0.0
+        async for data in stream:
+            if not first and b"output_text.delta" in data:
+                first = time.perf_counter() - began
+        return first * 1000
+
+    async def bare_ms(self, body: bytes, path: str) -> float:
+        began = time.perf_counter()
+        first = 0.0
+        headers = {"content-type": "application/json", "x-goog-api-key": "bench"}
+        rest = b""
+        async with self._bare.stream("POST", path, content=body, headers=headers) as response:
+            async for data in response.aiter_bytes():
+                *events, rest = (rest + data).split(b"\r\n\r\n")
+                for event in events:
+                    json.loads(event.removeprefix(b"data: "))
+                    first = first or time.perf_counter() - began
+        return first * 1000
+
+    def last_request(self) -> tuple[bytes, str]:
+        request = self._control.get("/__sim__/requests").json()[-1]
+        return request["body"].encode(), request["path"]
+
+
+async def load_ms(chat_id: str, message_id: str) -> float:
+    """What Open WebUI itself spends on the same chain before it calls any pipe."""
+    from open_webui.models.chats import Chats
+    from open_webui.utils.misc import get_message_list
+
+    began = time.perf_counter()
+    get_message_list(await Chats.get_messages_map_by_chat_id(chat_id), message_id)
+    return (time.perf_counter() - began) * 1000
+
+
+async def first_chunks(bench: Bench, report: Report) -> None:
+    for turns in TURNS:
+        chat_id, message_id = await make_chat(turns)
+        began = time.perf_counter()
+        await bench.pipe_ms(chat_id, message_id)
+        cold_ms = (time.perf_counter() - began) * 1000
+        body, path = bench.last_request()
+        rounds = 9 if turns <= 1000 else 5
+
+        async def ours(chat_id: str = chat_id, message_id: str = message_id) -> float:
+            return await bench.pipe_ms(chat_id, message_id)
+
+        async def bare(body: bytes = body, path: str = path) -> float:
+            return await bench.bare_ms(body, path)
+
+        pipe_ms, bare_ms = await alternate(ours, bare, rounds)
+        report.over(f"first chunk, {turns} turns", "ms", pipe_ms, bare_ms, at_most=BUDGET_MS[turns])
+        report.rows.append(Row(f"  all {turns} recovered and sealed (first ever)", "ms", cold_ms))
+        report.rows.append(Row("  Open WebUI's own loading of the chat", "ms", await load_ms(chat_id, message_id)))
+
+
+async def per_chunk(bench: Bench, report: Report) -> None:
+    chat_id, message_id = "bench-10", "m20"
+    body, path = bench.last_request()
+
+    async def ours() -> float:
+        began = cpu_us()
+        await bench.pipe_ms(chat_id, message_id)
+        return (cpu_us() - began) / CHUNKS
+
+    async def bare() -> float:
+        began = cpu_us()
+        await bench.bare_ms(body, path)
+        return (cpu_us() - began) / CHUNKS
+
+    pipe_us, bare_us = await alternate(ours, bare, 5)
+    report.ratio("processor time a chunk, pipe to SSE", "us", pipe_us, bare_us)
+
+
+async def run(control: httpx.Client, report: Report) -> None:
+    async with httpx.AsyncClient(base_url=control.base_url, http1=False, http2=True, timeout=60) as bare:
+        bench = Bench(control, bare)
+        script(control, 5)
+        await first_chunks(bench, report)
+        script(control, CHUNKS)
+        await bench.pipe_ms("bench-10", "m20")
+        await per_chunk(bench, report)
+
+
+def main() -> int:
+    json_file = json_option(__doc__ or "")
+    report = Report("The whole pipe beside bare httpx")
+    with tempfile.TemporaryDirectory() as folder, simulator() as control:
+        os.environ |= {
+            "DATA_DIR": folder,
+            "ECHO_DATA_DIR": f"{folder}/echo",
+            "WEBUI_SECRET_KEY": "bench",
+            "GEMINI_API_KEY": "bench",
+            "GEMINI_BASE_URL": str(control.base_url).rstrip("/"),
+            "RAG_EMBEDDING_ENGINE": "openai",
+            "OFFLINE_MODE": "true",
+            "FROM_INIT_PY": "true",
+            "STATIC_DIR": f"{folder}/static",
+        }
+        import open_webui.config  # noqa: F401 (runs the migrations)
+
+        asyncio.run(run(control, report))
+    return report.finish(json_file)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,188 @@
+"""The demo model: what it answers follows from the prompt alone."""
+
+import base64
+import json
+import re
+import struct
+import zlib
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from echo_workers.gemini_sim.core.demo.answer import long_text, plan, thought
+from echo_workers.gemini_sim.core.demo.picture import png
+from echo_workers.gemini_sim.core.demo.structured import instance, task_answer
+from echo_workers.gemini_sim.core.demo.view import Facts, View, asked_calls, bare_prompt, language_of
+
+FACTS = Facts(turns=3, prompt_tokens=200, cached_tokens=50, signatures=2, signatures_valid=1, attachments=1)
+
+
+def view(prompt: str, **more: Any) -> View:
+    return View(**{"prompt": prompt, "locale": language_of(prompt), "facts": FACTS, "tools": {}, **more})
+
+
+def text_of(prompt: str, **more: Any) -> str:
+    pieces = plan(view(prompt, **more))
+    assert [piece.kind for piece in pieces] == ["text"]
+    return pieces[0].text
+
+
+def test_the_report_tells_what_arrived_in_english_and_french() -> None:
+    english, french = text_of("Hello, what is this?"), text_of("Bonjour, quelle est la question ?")
+    for figure in ("| 3 |", "| 200 |", "| 50 (25 %) |", "| 2, 1 |"):
+        assert figure in english
+        assert figure in french
+    assert english.startswith("**Simulated answer**")
+    assert french.startswith("**Réponse simulée**")
+    assert "Bonjour" in thought(view("Bonjour, quelle est la question ?")).text
+
+
+def test_artifacts_in_the_message_are_no_request() -> None:
+    parts = [
+        {"text": '<artifact id="AEC_event">call f {}</artifact>'},
+        {"text": "Hello"},
+        {"text": "x", "thought": True},
+    ]
+    assert bare_prompt(parts) == "Hello"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "steps"),
+    [
+        ("call f", [[("f", None)]]),
+        ('please call f {"a": {"b": "}"}} now', [[("f", {"a": {"b": "}"}})]]),
+        ('call f {"a": 1} and call g {"b": 2}', [[("f", {"a": 1}), ("g", {"b": 2})]]),
+        ('call f {"a": 1}, then call g {"b": 2}', [[("f", {"a": 1})], [("g", {"b": 2})]]),
+        ('appelle f {"a": 1} puis appelle f {"a": 2}', [[("f", {"a": 1})], [("f", {"a": 2})]]),
+        ('call `srv:tool.x` {"then": "call g"}', [[("srv:tool.x", {"then": "call g"})]]),
+        ("nothing to do", []),
+        ('call f {"broken', []),
+    ],
+)
+def test_calls_are_read_from_the_prompt(prompt: str, steps: list[Any]) -> None:
+    assert [[(ask.name, ask.args) for ask in step] for step in asked_calls(prompt)] == steps
+
+
+def test_steps_follow_one_another_and_end_with_the_results() -> None:
+    tools = {"f": {}, "g": {}}
+    prompt = "call f {} then call g {}"
+    assert [(piece.kind, piece.name) for piece in plan(view(prompt, tools=tools))] == [("call", "f")]
+    assert [(piece.kind, piece.name) for piece in plan(view(prompt, tools=tools, steps_done=1))] == [("call", "g")]
+    done = text_of(prompt, tools=tools, steps_done=2, results=[("g", {"output": "42"})])
+    assert "**`g`** answered:\n\n42" in done
+
+
+def test_arguments_that_the_prompt_leaves_out_fit_the_schema() -> None:
+    schema = {"type": "object", "properties": {"city": {"type": "string"}, "days": {"type": "integer", "minimum": 3}}}
+    call = plan(view("call f", tools={"f": schema}))[0]
+    jsonschema.validate(dict(call.args), schema)
+    assert call.args["days"] == 3
+
+
+def test_calling_modes_are_kept() -> None:
+    tools = {"f": {}, "g": {}}
+    assert plan(view("Hello", tools=tools, mode="ANY", allowed=["g"]))[0].name == "g"
+    assert plan(view("call f {}", tools=tools, mode="NONE"))[0].kind == "text"
+    assert "`h` is not declared" in text_of("call h {}", tools=tools)
+
+
+@pytest.mark.parametrize("locale", ["en", "fr"])
+@pytest.mark.parametrize("words", [1, 2, 3, 50, 99, 100, 101, 500, 1_234])
+def test_long_texts_have_the_length_asked_for(locale: Any, words: int) -> None:
+    assert len(re.findall(r"\w+", long_text(words, locale))) == words
+
+
+@pytest.mark.parametrize(("prompt", "words"), [("write 500 words", 500), ("Écris-moi un texte de 120 mots", 120)])
+def test_long_output_on_request(prompt: str, words: int) -> None:
+    assert len(re.findall(r"\w+", text_of(prompt))) == words
+
+
+def test_pictures_are_real_pngs_and_differ_by_prompt() -> None:
+    data = base64.b64decode(png("a cat"))
+    assert data.startswith(b"\x89PNG\r\n\x1a\n")
+    width, height = struct.unpack(">II", data[16:24])
+    start = data.index(b"IDAT") + 4
+    size = struct.unpack(">I", data[start - 8 : start - 4])[0]
+    assert len(zlib.decompress(data[start : start + size])) == height * (1 + 3 * width)
+    assert png("a cat") != png("a dog")
+    assert [piece.kind for piece in plan(view("draw a cat"))] == ["text", "image"]
+    assert [piece.kind for piece in plan(view("a cat", image=True))] == ["text", "image"]
+
+
+@pytest.mark.parametrize(
+    ("shape", "key", "kind"),
+    [
+        ('{ "title": "your concise title here" }', "title", str),
+        ('{ "tags": ["tag1", "tag2", "tag3"] }', "tags", list),
+        ('{ "follow_ups": ["Question 1?", "Question 2?"] }', "follow_ups", list),
+        ('{ "queries": ["query1"] }', "queries", list),
+        ('{ "text": "<your_completion>" }', "text", str),
+    ],
+)
+def test_task_prompts_get_valid_json(shape: str, key: str, kind: type) -> None:
+    history = "<chat_history>\nUSER: Plan a trip to Rome\n</chat_history>"
+    prompt = f"### Task:\nGenerate.\n### Output:\nJSON format: {shape}\n{history}"
+    value = json.loads(text_of(prompt))
+    assert list(value) == [key]
+    assert isinstance(value[key], kind)
+    assert value[key]
+
+
+def test_a_task_speaks_the_language_of_its_chat() -> None:
+    chat = "<chat_history>\nUSER: Bonjour, je cherche une idée\n</chat_history>"
+    prompt = f'### Task: JSON format: {{ "follow_ups": [] }}\n{chat}'
+    assert task_answer(prompt) == {
+        "follow_ups": [
+            "Quoi d'autre sur Bonjour je cherche une idée ?",
+            "Pouvez-vous donner un exemple ?",
+            "Quelle est la suite ?",
+        ]
+    }
+
+
+def test_an_ordinary_prompt_is_no_task() -> None:
+    assert task_answer("Explain JSON to me") is None
+    assert task_answer('What does { "title": 1 } mean as JSON?') is None
+
+
+SCHEMAS = st.recursive(
+    st.sampled_from(
+        [
+            {"type": "string"},
+            {"type": "string", "enum": ["a", "b"]},
+            {"type": "string", "minLength": 60},
+            {"type": "integer", "minimum": 5},
+            {"type": "number"},
+            {"type": "boolean"},
+            {"type": ["null", "integer"]},
+            {"const": "fixed"},
+            {"$ref": "#/$defs/Node"},
+        ]
+    ),
+    lambda inner: st.one_of(
+        inner.map(lambda item: {"type": "array", "items": item, "minItems": 2}),
+        st.dictionaries(st.sampled_from("abc"), inner, max_size=3).map(
+            lambda fields: {"type": "object", "properties": fields, "required": sorted(fields)}
+        ),
+        st.lists(inner, min_size=1, max_size=2).map(lambda options: {"anyOf": options}),
+    ),
+    max_leaves=6,
+)
+
+
+@given(SCHEMAS)
+def test_structured_answers_fit_their_schema(schema: dict[str, Any]) -> None:
+    node = {
+        "type": "object",
+        "properties": {"next": {"$ref": "#/$defs/Node"}, "v": {"type": "integer"}},
+        "required": ["v"],
+    }
+    whole = {"type": "object", "properties": {"x": schema}, "required": ["x"], "$defs": {"Node": node}}
+    assert not list(jsonschema.Draft202012Validator(whole).iter_errors(instance(whole)))
+
+
+def test_json_without_a_schema_is_still_json() -> None:
+    assert json.loads(text_of("Hello", schema={})) == {"answer": "Hello"}
