@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # A checkout elsewhere on the machine must not lend its modules.
 unexport PYTHONPATH
 
-.PHONY: help run demo setup setup-run test test-deep test-docker bench lint format lock clean
+.PHONY: help run demo setup setup-run test test-deep test-docker pictures bench lint format lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 22

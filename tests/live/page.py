@@ -72,11 +72,13 @@ class ChatPage:
         console: console errors and uncaught exceptions so far.
     """
 
-    def __init__(self, browser: Browser, url: str, *, language: str = "en-US", width: int = 1280) -> None:
+    def __init__(
+        self, browser: Browser, url: str, *, language: str = "en-US", width: int = 1280, height: int = 900
+    ) -> None:
         self.url = url
         self.language = language
         self.context: BrowserContext = browser.new_context(
-            locale=language, viewport={"width": width, "height": 900}, base_url=url
+            locale=language, viewport={"width": width, "height": height}, base_url=url
         )
         self.context.set_default_timeout(WAIT_MS)
         self.console: list[str] = []

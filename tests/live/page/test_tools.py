@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 from echo_cli._model_record import ECHO_MODEL_ID
 from echo_workers.gemini_sim.core.demo.picture import png
@@ -48,16 +48,10 @@ def tutor(live: Live) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def page(live: Live, browser: Browser, ada: Client, tutor: str) -> Iterator[ChatPage]:
-    page = ChatPage(browser, live.url, language=ada.language)
-    page.enter(ada, f"/?models={tutor}")
-    yield page
-    page.context.close()
-
-
-@pytest.fixture(autouse=True)
-def _fresh(live: Live) -> None:
-    live.sim.reset()
+def page(ada_page: ChatPage, tutor: str) -> ChatPage:
+    """Ada's tab on an empty chat with the tutor."""
+    ada_page.new_chat(tutor)
+    return ada_page
 
 
 def bodies(live: Live) -> list[dict[str, Any]]:
