@@ -7,6 +7,8 @@ from echo_core.suture import RowHead
 from echo_runtime import _owui
 from echo_runtime._owui import RowText
 from echo_runtime.call import PipeCall
+from echo_runtime.item_ids import message_id_of
+from echo_utils import dumps, sha256_tagged
 
 
 class Chain(Protocol):
@@ -37,11 +39,18 @@ class SavedChain:
 
 
 class RequestChain:
-    """A temporary chat: the page sends the whole conversation, with ids, in every request."""
+    """A temporary chat: the page sends the whole conversation in every request.
+
+    An answer that another model gave has no id there; it gets one of its place and content.
+    """
 
     def __init__(self, call: PipeCall, messages: Sequence[Mapping[str, Any]]) -> None:
         self._call = call
-        self._messages = {str(m["id"]): m for m in messages if m.get("id") and m.get("role") in ("user", "assistant")}
+        self._messages = {
+            message_id_of(message) or f"{place}-{sha256_tagged(dumps(message))}": message
+            for place, message in enumerate(messages)
+            if message.get("role") in ("user", "assistant")
+        }
 
     @classmethod
     async def read(cls, call: PipeCall) -> "RequestChain":

@@ -132,3 +132,19 @@ def test_a_wait_is_shown_while_it_lasts(live: Live, lea_page: ChatPage) -> None:
     lea_page.wait_done()
     expect(answer).to_contain_text("Attente de Gemini : 3 s.")
     expect(answer).not_to_contain_text("Nouvel essai")
+
+
+def test_a_users_own_valves_are_in_the_panel_and_count(live: Live, lea_page: ChatPage, lea: Client) -> None:
+    lea_page.next_chat()
+    lea_page.page.locator("#model-valves-button").click()
+    panel = lea_page.page.get_by_role("dialog")
+    for described in ("Niveau du modèle", "Montrer le résumé des réflexions", "Temps de réflexion"):
+        expect(panel.get_by_text(described)).to_be_visible()
+    panel.locator("button[type=button]").first.click()  # "Default" becomes a choice
+    panel.get_by_role("combobox").select_option("PRO")
+    panel.locator("button[type=submit]").click()
+    expect(panel).to_have_count(0)
+    lea_page.ask("Bonjour")
+    assert "-pro" in live.sim.requests("streamGenerateContent")[0]["path"]
+    lea.post("/api/v1/functions/id/echo_orchestrator/valves/user/update", {})
+    lea_page.assert_clean_console()

@@ -119,7 +119,7 @@ def test_thoughts_text_and_tools_stand_in_the_order_they_came(live: Live, page: 
 
 def test_the_info_button_tells_the_usage(page: ChatPage) -> None:
     page.page.locator(ASSISTANT).last.get_by_role("button", name="Info").hover()
-    expect(page.page.get_by_text("total_tokens: 30")).to_be_visible()
+    expect(page.page.locator("pre").get_by_text("total_tokens: 30")).to_be_visible()
 
 
 def test_an_uploaded_image_reaches_gemini_and_stays_in_the_history(live: Live, page: ChatPage) -> None:
