@@ -2,7 +2,7 @@
 
 import logging
 
-from echo_utils import SecretMaskingFilter
+from echo_utils.secrets import SecretMaskingFilter
 
 
 class _OwnRecordsMasked(SecretMaskingFilter):
