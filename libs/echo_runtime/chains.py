@@ -7,6 +7,7 @@ from echo_core.suture import RowHead
 from echo_runtime import _owui
 from echo_runtime._owui import RowText
 from echo_runtime.call import PipeCall
+from echo_runtime.item_ids import message_of
 
 
 class Chain(Protocol):
@@ -37,11 +38,22 @@ class SavedChain:
 
 
 class RequestChain:
-    """A temporary chat: the page sends the whole conversation, with ids, in every request."""
+    """A temporary chat: the page sends the whole conversation in every request.
+
+    Questions have their ids; an answer is known by its output items, or, if another model gave it, by the question.
+    """
 
     def __init__(self, call: PipeCall, messages: Sequence[Mapping[str, Any]]) -> None:
         self._call = call
-        self._messages = {str(m["id"]): m for m in messages if m.get("id") and m.get("role") in ("user", "assistant")}
+        self._messages: dict[str, Mapping[str, Any]] = {}
+        question = ""
+        for message in messages:
+            if message.get("role") == "user" and message.get("id"):
+                question = str(message["id"])
+                self._messages[question] = message
+            elif message.get("role") == "assistant":
+                known = message.get("id") or message_of(message.get("output") or [])
+                self._messages[str(known or f"{question}/answer")] = message
 
     @classmethod
     async def read(cls, call: PipeCall) -> "RequestChain":

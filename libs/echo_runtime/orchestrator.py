@@ -22,6 +22,7 @@ from echo_runtime.backends import SIMULATOR_NOTICE, Backends
 from echo_runtime.call import PipeCall
 from echo_runtime.context import ContextBuilder, Prepared
 from echo_runtime.incidents import refusal, report
+from echo_runtime.item_ids import item_prefix
 from echo_runtime.media import OwuiMediaStore
 from echo_runtime.scopes import Scopes
 from echo_runtime.sealing import AnswerSealer
@@ -161,7 +162,7 @@ class Orchestrator:
 
     def _renderer(self, call: PipeCall) -> Renderer:
         return (
-            ResponsesRenderer(f"msg_{secrets.token_hex(8)}")
+            ResponsesRenderer(item_prefix(call.message_id))
             if call.speaks_responses
             else ChatChunkRenderer(**self._head(call))
         )
