@@ -146,7 +146,7 @@ class EchoGeminiClient:
             self._breaker,
             self._clock,
             self._random,
-            key=(self.name, "/".join(call.url.split("/", 3)[:3]), model),  # scheme and host, however odd
+            key=(self.name, self.api.base_url, model),
             idempotent=call.idempotent,
             on_wait=self._on_wait if on_wait is None else on_wait,
         )

@@ -1,5 +1,5 @@
 """Prompt files, versioned, in both languages."""
 
-from echo_prompts.library import PIS_VERSION, continue_words, pis, resolve_placeholders
+from echo_prompts.library import PIS_VERSION, continue_words, pis, resolve_placeholders, writer_words
 
-__all__ = ["PIS_VERSION", "continue_words", "pis", "resolve_placeholders"]
+__all__ = ["PIS_VERSION", "continue_words", "pis", "resolve_placeholders", "writer_words"]

@@ -16,6 +16,8 @@ _CONTINUE: Final = Bilingual(
     fr="Continuez exactement là où votre dernier message s'est arrêté, sans rien répéter ni commenter.",
 )
 
+_WRITER: Final = Bilingual(en="[Message from {name}]", fr="[Message de {name}]")
+
 
 @cache
 def _template(name: str) -> str:
@@ -30,6 +32,11 @@ def pis(locale: Locale) -> str:
 def continue_words(locale: Locale) -> str:
     """What ECHO says to the model when the user asks for more of a finished or broken-off answer."""
     return _CONTINUE.render(locale)
+
+
+def writer_words(locale: Locale, name: str) -> str:
+    """What stands before each user message of a chat with several writers."""
+    return _WRITER.render(locale, name=name)
 
 
 def resolve_placeholders(text: str, values: Mapping[str, str]) -> str:

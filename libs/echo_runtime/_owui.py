@@ -133,6 +133,15 @@ async def fill_row(chat_id: str, message_id: str, text: str) -> None:
     await Chats.upsert_message_to_chat_by_id_and_message_id(chat_id, message_id, shown)
 
 
+async def connected(socket_ids: Sequence[str]) -> set[str]:
+    """Which of these browser sockets are still there; asked in a thread, because the pool may lie in Redis."""
+    import asyncio
+
+    from open_webui.socket.main import SESSION_POOL
+
+    return await asyncio.to_thread(lambda: {socket_id for socket_id in socket_ids if socket_id in SESSION_POOL})
+
+
 async def unfinished_answers() -> list[tuple[str, str]]:
     """(chat id, message id) of all assistant rows that are not marked as done."""
     from open_webui.internal.db import get_async_db_context

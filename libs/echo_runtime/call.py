@@ -106,6 +106,12 @@ class PipeCall:
         return str(model.get("id") or self.body.get("model") or "echo")
 
     @property
+    def model_system_prompt(self) -> str:
+        """The prompt that the administrator gave to the called model, "" without one."""
+        info = (self.metadata.get("model") or {}).get("info") or {}
+        return str((info.get("params") or {}).get("system") or "")
+
+    @property
     def locale(self) -> Locale:
         """The user's Open WebUI language; an API caller's is taken from Accept-Language."""
         variables = self.metadata.get("variables")

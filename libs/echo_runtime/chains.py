@@ -7,8 +7,7 @@ from echo_core.suture import RowHead
 from echo_runtime import _owui
 from echo_runtime._owui import RowText
 from echo_runtime.call import PipeCall
-from echo_runtime.item_ids import message_id_of
-from echo_utils import dumps, sha256_tagged
+from echo_runtime.item_ids import message_of
 
 
 class Chain(Protocol):
@@ -41,16 +40,20 @@ class SavedChain:
 class RequestChain:
     """A temporary chat: the page sends the whole conversation in every request.
 
-    An answer that another model gave has no id there; it gets one of its place and content.
+    Questions have their ids; an answer is known by its output items, or, if another model gave it, by the question.
     """
 
     def __init__(self, call: PipeCall, messages: Sequence[Mapping[str, Any]]) -> None:
         self._call = call
-        self._messages = {
-            message_id_of(message) or f"{place}-{sha256_tagged(dumps(message))}": message
-            for place, message in enumerate(messages)
-            if message.get("role") in ("user", "assistant")
-        }
+        self._messages: dict[str, Mapping[str, Any]] = {}
+        question = ""
+        for message in messages:
+            if message.get("role") == "user" and message.get("id"):
+                question = str(message["id"])
+                self._messages[question] = message
+            elif message.get("role") == "assistant":
+                known = message.get("id") or message_of(message.get("output") or [])
+                self._messages[str(known or f"{question}/answer")] = message
 
     @classmethod
     async def read(cls, call: PipeCall) -> "RequestChain":

@@ -84,7 +84,7 @@ class ContextBuilder:
         plan = TurnPlan(
             model_id=model.backend_id(self.backend_name),
             contents=history.contents,
-            system_instruction=await self._system(call, system_text, store),
+            system_instruction=await self._system(call, system_text, store, shared=history.shared),
             tools=tools.tools_json(),
             generation_config=build_ca_generation_config(
                 model, _params(call, settings), include_thoughts=settings.show_thoughts
@@ -107,11 +107,16 @@ class ContextBuilder:
         chain = await RequestChain.read(call) if call.is_temporary else SavedChain(call)
         return system_text, await self._histories.rebuild(call, store, chain, model)
 
-    async def _system(self, call: PipeCall, system_text: str, store: ShadowStore | None) -> bytes:
-        """PIS and Open WebUI's system prompt, sealed for the chat and the called model at the first turn."""
+    async def _system(self, call: PipeCall, system_text: str, store: ShadowStore | None, *, shared: bool) -> bytes:
+        """PIS and Open WebUI's system prompt, sealed for the chat and the called model at the first turn.
+
+        With several writers it is sealed once more, without what the user who asks has set for all own chats.
+        """
         if call.is_api:  # the caller's own system message counts, each time anew
             store = None
         key = f"system_instruction:{call.called_model}"
+        if shared:
+            key, system_text = f"{key}:shared", call.model_system_prompt
         sealed = await store.get_setting(key) if store is not None else None
         if sealed is not None:
             return sealed.encode()

@@ -1,6 +1,6 @@
 """The Suture at work: the chain of a chat as Gemini contents, each message from its shadow where that is trusted."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from echo_core.ports import Clock, ShadowStore
@@ -14,6 +14,7 @@ from echo_runtime.chains import Chain
 from echo_runtime.scopes import Scopes
 from echo_runtime.settling import Settler
 from echo_runtime.stores import ChatStores
+from echo_runtime.writers import shared
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +28,7 @@ class Rebuilt:
         parent_hash: cumulative hash of the current user message; the answer's parent.
         recovered: how many messages had to be rebuilt from the page's text.
         former: the continued answer's shadow, which stands again if nothing is added.
+        shared: whether the chat has several writers.
         client_parent: for API callers, the client hash of the question; "" in Open WebUI's chats.
     """
 
@@ -36,6 +38,7 @@ class Rebuilt:
     parent_hash: str = ROOT_PARENT
     recovered: int = 0
     former: Shadow | None = None
+    shared: bool = False
     client_parent: str = ""
 
 
@@ -62,13 +65,15 @@ class HistoryBuilder:
             chain: the chat's messages.
             model: what will read the contents.
         """
+        together = await shared(chain, call, store)
+        chain = together or chain
         heads = await chain.heads()
         shadows = dict(await store.get_message_shadows([head.message_id for head in heads]))
         doubtful = [h.message_id for h in heads if judge(h, shadows.get(h.message_id)) is not Verdict.TRUSTED]
         texts = await chain.texts(doubtful) if doubtful else {}
         strangers = [h for h in heads if h.message_id not in shadows and h.message_id != call.user_message_id]
         shadows |= await adopted(self._stores, call, strangers, texts)
-        settler = Settler(store, self._scopes, self._clock, call)
+        settler = Settler(store, self._scopes, self._clock, call, together.names if together else {})
         settled: list[Shadow] = []
         parent_hash = ROOT_PARENT
         for head in heads:
@@ -77,7 +82,7 @@ class HistoryBuilder:
             settled.append(shadow)
             parent_hash = shadow.cumulative_hash
         await settler.write()
-        return self._assemble(call, settled, settler, model)
+        return replace(self._assemble(call, settled, settler, model), shared=together is not None)
 
     def _assemble(self, call: PipeCall, settled: list[Shadow], settler: Settler, model: ModelInfo) -> Rebuilt:
         answer = settled.pop() if settled and settled[-1].role == "model" else None

@@ -23,6 +23,7 @@ from echo_runtime.call import PipeCall
 from echo_runtime.context import ContextBuilder, Prepared
 from echo_runtime.incidents import refusal, refuse, report
 from echo_runtime.item_ids import item_prefix
+from echo_runtime.locking import VersionLocker
 from echo_runtime.media import OwuiMediaStore
 from echo_runtime.scopes import Scopes
 from echo_runtime.sealing import AnswerSealer
@@ -82,6 +83,10 @@ class Orchestrator:
             EchoError: the call asks for something that cannot be sent.
         """
         return await self._contexts.prepare(call, self._settings(call), store)
+
+    async def lock_displayed(self, call: PipeCall) -> None:
+        """Take the Version Lock of a turn that has ended; `call.body` is an outlet's (see `VersionLocker`)."""
+        await VersionLocker(self._stores, self._clock).lock(call)
 
     async def _task(self, call: PipeCall) -> str:
         """The task's text; "" when it failed, upon which Open WebUI falls back to its own default."""

@@ -10,7 +10,8 @@ from echo_core.records import Seal, Shadow, VersionLock
 from echo_core.replay import rebuild
 from echo_core.sealing import answer_contents, relink, seal_shadow, signature_rows
 from echo_core.suture import RowHead, lock_for, unedited
-from echo_protocol import assistant_contents, content_json, join_contents, user_parts, visible_text
+from echo_prompts import writer_words
+from echo_protocol import assistant_contents, content_json, join_contents, text_part, user_parts, visible_text
 from echo_runtime import _owui
 from echo_runtime._owui import RowText
 from echo_runtime.call import PipeCall
@@ -28,13 +29,17 @@ class Settler:
         scopes: names the scope of signatures for their rows.
         clock: for the age of version locks.
         call: the user whose rights count, and the current message as the other filters left it.
+        names: in a chat with several writers, who wrote each message, by message id.
     """
 
-    def __init__(self, store: ShadowStore, scopes: Scopes, clock: Clock, call: PipeCall) -> None:
+    def __init__(
+        self, store: ShadowStore, scopes: Scopes, clock: Clock, call: PipeCall, names: Mapping[str, str]
+    ) -> None:
         self._store = store
         self._scopes = scopes
         self._clock = clock
         self._call = call
+        self._names = names
         self.recovered = 0
         self._seals: list[Seal] = []
         self._relinked: list[Shadow] = []
@@ -114,9 +119,9 @@ class Settler:
         if head.role == "model":
             entries = [content_json(role, parts) for role, parts in assistant_contents(text.content, text.output)]
         elif head.message_id == self._call.user_message_id:
-            entries = _user_entry(self.current_content(text.content))
+            entries = self._user_entry(head, self.current_content(text.content))
         else:
-            entries = _user_entry(await self._with_images(text, displayed))
+            entries = self._user_entry(head, await self._with_images(text, displayed))
         if head.message_id != self._call.user_message_id:
             self.recovered += 1
             log.info("cold recovery of message %s in chat %s", head.message_id, self._call.chat_id)
@@ -127,6 +132,13 @@ class Settler:
             contents_json=join_contents(entries),
             visible_text=displayed,
         )
+
+    def _user_entry(self, head: RowHead, content: Any) -> list[bytes]:
+        parts = user_parts(content)
+        name = self._names.get(head.message_id)
+        if parts and name:
+            parts.insert(0, text_part(writer_words(self._call.locale, name)))
+        return [content_json("user", parts)] if parts else []
 
     def current_content(self, otherwise: Any) -> Any:
         """The last user message as the other filters left it."""
@@ -144,11 +156,6 @@ class Settler:
                 if uri:
                     blocks.append({"type": "image_url", "image_url": {"url": uri}})
         return blocks
-
-
-def _user_entry(content: Any) -> list[bytes]:
-    parts = user_parts(content)
-    return [content_json("user", parts)] if parts else []
 
 
 def _content(shadow: Shadow) -> tuple[str, str, bytes]:

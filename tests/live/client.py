@@ -127,23 +127,36 @@ class Client(OwuiApi):
         }
         if files:
             message["files"] = files
-        body: dict[str, Any] = {
+            extra = {"files": files, **extra}
+        body = self.turn_body(message, assistant_id, chat_id=chat_id, model=model, background_tasks=background_tasks)
+        answer = self.post("/api/chat/completions", body | extra)
+        return str(answer["chat_id"]), user_id, assistant_id
+
+    def turn_body(
+        self,
+        message: Mapping[str, Any],
+        assistant_id: str,
+        *,
+        chat_id: str | None = None,
+        model: str = ECHO_MODEL_ID,
+        background_tasks: Mapping[str, bool] | None = None,
+        **extra: Any,
+    ) -> dict[str, Any]:
+        """The request by which the browser asks for an answer to a user message."""
+        return {
             "model": model,
             "stream": True,
-            "parent_id": parent,
+            "parent_id": message["parentId"],
             "session_id": "live-tests",
             "id": assistant_id,
-            "user_message": message,
+            "user_message": dict(message),
             "params": {},
             "features": {},
             "variables": self._variables(),
             "background_tasks": dict(background_tasks or {}),
-            **({"files": files} if files else {}),
             **({"chat_id": chat_id} if chat_id else {}),
             **extra,
         }
-        answer = self.post("/api/chat/completions", body)
-        return str(answer["chat_id"]), user_id, assistant_id
 
     def wait_turn(self, chat_id: str, user_id: str, assistant_id: str) -> Turn:
         """The turn, once the answer is stored and all filters and background tasks of the chat have ended."""

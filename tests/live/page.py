@@ -186,7 +186,9 @@ class ChatPage:
 
     def _read(self, message: Locator) -> tuple[str, str]:
         role = "assistant" if message.locator(".chat-assistant").count() else "user"
-        return role, message.locator(f".chat-{role}").first.inner_text().strip()
+        # Below a user's text stands the time, shown or hidden by where the mouse is.
+        text = ".chat-user .markdown-prose" if role == "user" else ".chat-assistant"
+        return role, message.locator(text).first.inner_text().strip()
 
     def _remember(self, **items: str) -> None:
         self.page.goto("/static/favicon.png")  # same origin, and no page that would act on what is remembered

@@ -65,6 +65,15 @@ class Sim:
             f"{count} streams to have been sent",
         )
 
+    def wait_sent(self, marker: str) -> None:
+        """Until the scripted stream whose request holds `marker` has sent all its chunks."""
+        poll(
+            lambda: (
+                any(marker in r["body"] and r["prompt_tokens"] > 0 for r in self.requests("GenerateContent")) or None
+            ),
+            f"the answer to {marker} to have been sent",
+        )
+
     def wait_ended(self, marker: str, ended: str) -> None:
         """Until the stream whose request holds `marker` has ended in one way (`complete`, `reset_by_client`, …)."""
         poll(

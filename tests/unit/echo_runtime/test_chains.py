@@ -1,54 +1,41 @@
-"""A temporary chat as the page sends it: users' messages have ids, answers with output items have none."""
+"""A temporary chat's messages are told apart although its page sends answers without ids."""
 
+from types import SimpleNamespace
 from typing import Any
 
-from echo_events import ResponsesRenderer, TextStreamed, ThoughtStreamed
-from echo_runtime import PipeCall
+from echo_events import ResponsesRenderer, TextStreamed
+from echo_runtime.call import PipeCall
 from echo_runtime.chains import RequestChain
-from echo_runtime.item_ids import item_prefix
-
-ANSWER_ID = "3f8574e0-e50e-4698-9514-ac57ca75cdeb"
+from echo_runtime.item_ids import item_prefix, message_of
 
 
-def call_for(message_id: str = "next") -> PipeCall:
-    metadata = {"chat_id": "temporary:socket", "message_id": message_id, "session_id": "socket"}
-    return PipeCall(body={}, user={"id": "u"}, metadata=metadata, valves=None, tools={})
-
-
-def output_of(message_id: str) -> list[dict[str, Any]]:
+def items_of(message_id: str, text: str) -> list[dict[str, Any]]:
     renderer = ResponsesRenderer(item_prefix(message_id))
-    events = [ThoughtStreamed("hm"), TextStreamed("Yes.")]
-    return [wire["item"] for event in events for wire in renderer.render(event) if wire["type"].endswith("added")]
+    return [wire["item"] for wire in renderer.render(TextStreamed(text)) if "item" in wire]
 
 
-def user(message_id: str, text: str) -> dict[str, Any]:
-    return {"id": message_id, "role": "user", "content": text}
+def call(**metadata: Any) -> PipeCall:
+    ids = {"chat_id": "temporary:s", "message_id": "new", "user_message_id": "q2", **metadata}
+    return PipeCall(
+        body={}, user={"id": "ada"}, metadata=ids, valves=SimpleNamespace(), tools={}, request=SimpleNamespace()
+    )
 
 
-async def test_an_answer_is_known_by_its_items() -> None:
-    answer = {"role": "assistant", "model": "echo", "output": output_of(ANSWER_ID)}
-    chain = RequestChain(call_for(), [user("a", "Hi"), answer, user("b", "And?")])
-    assert [(head.message_id, head.role) for head in await chain.heads()] == [
-        ("a", "user"),
-        (ANSWER_ID, "model"),
-        ("b", "user"),
+def test_items_name_their_message_whatever_its_id_looks_like() -> None:
+    for message_id in ("5f0c1a52-71a3-4d44-8a3c-111111111111", "a_b_1", "x"):
+        assert message_of(items_of(message_id, "hello")) == message_id
+    assert message_of([{"id": "msg_1"}, "text", {"type": "message"}]) == ""
+
+
+async def test_answers_without_ids_are_found_by_their_items_or_their_question() -> None:
+    messages = [
+        {"role": "system", "content": "Be kind."},
+        {"role": "user", "id": "q1", "content": "One?"},
+        {"role": "assistant", "output": items_of("a1", "One.")},
+        {"role": "user", "id": "q2", "content": "Two?"},
+        {"role": "assistant", "output": [{"type": "message", "id": "msg_of_another_model", "content": []}]},
+        {"role": "user", "id": "q3", "content": "Three?"},
     ]
-    assert (await chain.texts([ANSWER_ID]))[ANSWER_ID].output == answer["output"]
-
-
-async def test_another_models_answer_gets_the_same_id_each_time() -> None:
-    foreign = {"role": "assistant", "output": [{"type": "message", "id": "msg_1", "content": []}]}
-    chains = [RequestChain(call_for(), [user("a", "Hi"), foreign, dict(foreign), user("b", "And?")]) for _ in range(2)]
-    first, second = [[head.message_id for head in await chain.heads()] for chain in chains]
-    assert first == second
-    assert len(set(first)) == 4
-
-
-async def test_items_of_two_runs_of_one_message_differ() -> None:
-    first, second = output_of(ANSWER_ID), output_of(ANSWER_ID)
-    assert not {item["id"] for item in first} & {item["id"] for item in second}
-
-
-async def test_the_answer_that_is_being_written_is_not_part_of_the_chain() -> None:
-    chain = RequestChain(call_for("next"), [user("a", "Hi"), {"id": "next", "role": "assistant", "content": "old"}])
-    assert [head.message_id for head in await chain.heads()] == ["a"]
+    chain = RequestChain(call(), messages)
+    assert [head.message_id for head in await chain.heads()] == ["q1", "a1", "q2", "q2/answer", "q3"]
+    assert list(await chain.texts(["a1"])) == ["a1"]

@@ -1,0 +1,149 @@
+"""Another account gets nothing of what a chat's owner has beyond the page; judged by the requests that arrived."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from live.bodies import Body, assert_continues, assert_valid
+from live.client import Client
+from live.moves import Conversation
+from live.stack import Live
+
+TOOL = '''
+class Tools:
+    def secret_lookup(self, key: str) -> str:
+        """Look a value up.
+
+        :param key: what to look up
+        """
+        return f"value of {key}"
+'''
+OWN_PROMPT = "Ada likes to be called Countess."
+
+
+@pytest.fixture(scope="module")
+def bob(live: Live) -> Client:
+    """The other account."""
+    return live.new_user("Bob\nthe Builder")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def may_share(live: Live) -> Iterator[None]:
+    """Plain users may share chats and copy shared ones, as in most installations with teams."""
+    permissions = live.admin.get("/api/v1/users/default/permissions")
+    wider = json.loads(json.dumps(permissions))
+    wider["chat"] |= {"share": True, "import": True}
+    wider.setdefault("access_grants", {})["allow_users"] = True
+    live.admin.post("/api/v1/users/default/permissions", wider)
+    yield
+    live.admin.post("/api/v1/users/default/permissions", permissions)
+
+
+@pytest.fixture(scope="module")
+def toolkit(live: Live) -> Iterator[str]:
+    form = {
+        "id": "writers_lookup",
+        "name": "Lookup",
+        "content": TOOL,
+        "meta": {"description": "Looks things up."},
+        "access_grants": [{"principal_type": "user", "principal_id": "*", "permission": "read"}],
+    }
+    live.admin.post("/api/v1/tools/create", form)
+    yield "writers_lookup"
+    live.admin.delete("/api/v1/tools/id/writers_lookup/delete")
+
+
+@pytest.fixture
+def talk(live: Live, ada: Client, toolkit: str) -> Conversation:
+    """A chat of Ada's with an own system prompt, a tool turn and two signed answers."""
+    talk = Conversation(ada, live.sim, tool_ids=[toolkit], messages=[{"role": "system", "content": OWN_PROMPT}])
+    talk.ask("Hello.")
+    talk.ask('call secret_lookup {"key": "a"}')
+    return talk
+
+
+def secrets_of(talk: Conversation) -> set[str]:
+    """All signatures that the owner's chat has got so far."""
+    talk.ask("What next?")
+    requests = talk.sim.requests("streamGenerateContent")
+    body = Body(requests[-1])
+    assert OWN_PROMPT in body.head
+    parts = [part for content in body.json["contents"] for part in content["parts"]]
+    signatures = {part["thoughtSignature"] for part in parts if "thoughtSignature" in part}
+    assert len(signatures) >= 3
+    return signatures
+
+
+def assert_nothing_of(body: Body, signatures: set[str]) -> None:
+    assert_valid(body)
+    assert body.status == 200
+    assert not [signature for signature in signatures if signature in body.text]
+    assert OWN_PROMPT not in body.text
+
+
+@pytest.mark.parametrize("kind", ["clone of a shared chat", "import of an export"])
+def test_a_copy_by_another_account_is_text_only(talk: Conversation, bob: Client, kind: str) -> None:
+    signatures = secrets_of(talk)
+    copied = talk.cloned_by(bob, talk.shared_with(bob)) if "clone" in kind else talk.imported_by(bob)
+    copied.extra = {}
+    first = copied.body(copied.ask("And for me?"))
+    assert_nothing_of(first, signatures)
+    assert [said.signatures for said in first.said] == [0, 0, 0, 0]
+    assert "value of a" in first.text, "what the page shows is theirs to read"
+    second = copied.body(copied.ask("More."))
+    assert_continues(second, first)
+    assert_nothing_of(second, signatures)
+    assert [said.signatures for said in second.said] == [0, 0, 0, 1, 0]
+
+
+def test_another_account_that_continues_a_chat_reads_the_page_only(talk: Conversation, bob: Client) -> None:
+    signatures = secrets_of(talk)
+    talk.shared_with(bob, mode="continue")
+    joined = talk.joined_by(bob)
+    joined.extra = {}
+    first = joined.body(joined.ask("Bob here."))
+    assert_nothing_of(first, signatures)
+    assert [said.signatures for said in first.said] == [0, 0, 0, 0]
+    assert [json.loads(said.asked)["parts"][0]["text"] for said in first.said] == [
+        "[Message from Ada]",
+        "[Message from Ada]",
+        "[Message from Ada]",
+        "[Message from Bob the Builder]",
+    ]
+    second = joined.body(joined.ask("Bob again."))
+    assert_continues(second, first)
+    assert [said.signatures for said in second.said] == [0, 0, 0, 1, 0]
+
+
+def test_the_owners_page_claims_all_messages_and_the_other_writer_is_remembered(
+    talk: Conversation, bob: Client
+) -> None:
+    signatures = secrets_of(talk)
+    alone = talk.last
+    talk.shared_with(bob, mode="continue")
+    joined = talk.joined_by(bob)
+    joined.extra = {}
+    before = joined.body(joined.ask("Bob here."))
+    talk.save(talk.chat())  # Open WebUI now names Ada as the writer of everything
+    talk.last = joined.last
+    talk.extra = {}
+    after = talk.body(talk.ask("Ada again."))
+    assert_continues(after, before)
+    assert_nothing_of(after, signatures)
+    talk.extra = {"messages": [{"role": "system", "content": OWN_PROMPT}]}
+    back = talk.body(talk.ask("Before Bob came.", after=alone))
+    assert {s for s in signatures if s in back.text} == signatures, "her own branch has lost nothing"
+
+
+def test_an_answer_that_another_account_asked_for_again_is_text_only(talk: Conversation, bob: Client) -> None:
+    signatures = secrets_of(talk)
+    talk.shared_with(bob, mode="continue")
+    joined = talk.joined_by(bob)
+    joined.extra = {}
+    last = talk.messages()[str(talk.last)]
+    question = talk.messages()[last["parentId"]]
+    bob_asks = bob.turn(
+        question["content"], chat_id=talk.chat_id, parent=question["parentId"], user_id=last["parentId"]
+    )
+    assert_nothing_of(joined.body(bob_asks), signatures)
