@@ -11,4 +11,7 @@ MODULES = "echo_runtime.orchestrator, echo_runtime.context, echo_runtime.backend
 
 def test_no_google_sdk_is_needed() -> None:
     program = f"import sys\nsys.modules['google'] = sys.modules['google.genai'] = None\nimport {MODULES}\n"
-    subprocess.run([sys.executable, "-c", program], env={"PYTHONPATH": str(LIBS)}, check=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", program], env={"PYTHONPATH": str(LIBS)}, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
