@@ -118,18 +118,18 @@ async def user_names(user_ids: Sequence[str]) -> dict[str, str]:
     return {str(row.id): str(row.name) for row in rows}
 
 
-async def fill_row(chat_id: str, message_id: str, text: str) -> None:
-    """Show a broken-off answer's text in a row that Open WebUI left empty, and mark the row as done."""
+async def fill_row(chat_id: str, message_id: str, text: str, output: list[Any] | None) -> None:
+    """Show a broken-off answer in its row, and mark the row as done.
+
+    Args:
+        chat_id: of the row.
+        message_id: of the row.
+        text: the whole visible text.
+        output: items that show it; None leaves what the row shows alone.
+    """
     from open_webui.models.chats import Chats
 
-    item = {
-        "type": "message",
-        "id": f"{message_id}-recovered",
-        "status": "incomplete",
-        "role": "assistant",
-        "content": [{"type": "output_text", "text": text}],
-    }
-    shown = {"content": text, "output": [item], "done": True} if text else {"done": True}
+    shown = {"done": True} if output is None else {"content": text, "output": output, "done": True}
     await Chats.upsert_message_to_chat_by_id_and_message_id(chat_id, message_id, shown)
 
 
