@@ -107,6 +107,28 @@ async def chat_origins(chat_id: str) -> list[str]:
     return list(dict.fromkeys(str(candidate) for candidate in candidates if candidate and candidate != chat_id))
 
 
+async def sister_chats(chat_id: str, message_id: str) -> list[str]:
+    """Ids of other chats of the same owner that have a message of this id, the latest first.
+
+    Message ids survive clone, fork and import; the row's own id is made of chat and message, so this is one look-up by
+    key for each chat of the owner.
+    """
+    from open_webui.internal.db import get_async_db_context
+    from open_webui.models.chat_messages import ChatMessage
+    from open_webui.models.chats import Chat
+    from sqlalchemy import select
+
+    owner = select(Chat.user_id).where(Chat.id == chat_id).scalar_subquery()
+    query = (
+        select(Chat.id)
+        .join(ChatMessage, ChatMessage.id == Chat.id + "-" + message_id)
+        .where(Chat.user_id == owner, Chat.id != chat_id)
+        .order_by(Chat.updated_at.desc())
+    )
+    async with get_async_db_context() as db:
+        return [str(found) for found in (await db.execute(query)).scalars()]
+
+
 async def user_names(user_ids: Sequence[str]) -> dict[str, str]:
     """Display names by user id; users that are gone are left out."""
     from open_webui.internal.db import get_async_db_context
