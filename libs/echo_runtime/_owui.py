@@ -107,6 +107,28 @@ async def chat_origins(chat_id: str) -> list[str]:
     return list(dict.fromkeys(str(candidate) for candidate in candidates if candidate and candidate != chat_id))
 
 
+async def sister_chats(chat_id: str, message_id: str) -> list[str]:
+    """Ids of other chats of the same owner that have a message of this id, the latest first.
+
+    Message ids survive clone, fork and import; the row's own id is made of chat and message, so this is one look-up by
+    key for each chat of the owner.
+    """
+    from open_webui.internal.db import get_async_db_context
+    from open_webui.models.chat_messages import ChatMessage
+    from open_webui.models.chats import Chat
+    from sqlalchemy import select
+
+    owner = select(Chat.user_id).where(Chat.id == chat_id).scalar_subquery()
+    query = (
+        select(Chat.id)
+        .join(ChatMessage, ChatMessage.id == Chat.id + "-" + message_id)
+        .where(Chat.user_id == owner, Chat.id != chat_id)
+        .order_by(Chat.updated_at.desc())
+    )
+    async with get_async_db_context() as db:
+        return [str(found) for found in (await db.execute(query)).scalars()]
+
+
 async def user_names(user_ids: Sequence[str]) -> dict[str, str]:
     """Display names by user id; users that are gone are left out."""
     from open_webui.internal.db import get_async_db_context
@@ -118,18 +140,18 @@ async def user_names(user_ids: Sequence[str]) -> dict[str, str]:
     return {str(row.id): str(row.name) for row in rows}
 
 
-async def fill_row(chat_id: str, message_id: str, text: str) -> None:
-    """Show a broken-off answer's text in a row that Open WebUI left empty, and mark the row as done."""
+async def fill_row(chat_id: str, message_id: str, text: str, output: list[Any] | None) -> None:
+    """Show a broken-off answer in its row, and mark the row as done.
+
+    Args:
+        chat_id: of the row.
+        message_id: of the row.
+        text: the whole visible text.
+        output: items that show it; None leaves what the row shows alone.
+    """
     from open_webui.models.chats import Chats
 
-    item = {
-        "type": "message",
-        "id": f"{message_id}-recovered",
-        "status": "incomplete",
-        "role": "assistant",
-        "content": [{"type": "output_text", "text": text}],
-    }
-    shown = {"content": text, "output": [item], "done": True} if text else {"done": True}
+    shown = {"done": True} if output is None else {"content": text, "output": output, "done": True}
     await Chats.upsert_message_to_chat_by_id_and_message_id(chat_id, message_id, shown)
 
 

@@ -53,11 +53,12 @@ def echo_data_dir() -> Path:
 
 
 def _build(app: FastAPI) -> Lifecycle:
-    from echo_runtime.composition import services  # which asks this module for the data folder
+    from echo_runtime.composition import answer_recovery, services  # which asks this module for the data folder
 
     shared = services()
     host = OwuiHost(app, shared.identity, shared.keys)
-    return Lifecycle(host, shared.identity, Purger(shared.paths, shared.identity, host, [shared.sessions]))
+    purger = Purger(shared.paths, shared.identity, host, [shared.sessions])
+    return Lifecycle(host, shared.identity, purger, answer_recovery(host.busy))
 
 
 class OwuiHost:
@@ -123,6 +124,12 @@ class OwuiHost:
             await session.commit()
         if sqlite:
             await _truncate_log()
+
+    async def busy(self, chat_id: str) -> bool:
+        """Whether an answer of the chat is in work, in any process that shares this one's task list."""
+        from open_webui.tasks import has_active_tasks
+
+        return bool(await has_active_tasks(self._app.state.redis, chat_id))
 
     async def living_chats(self, chat_ids: Sequence[str]) -> set[str]:
         """As `ChatTruth`."""

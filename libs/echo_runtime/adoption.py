@@ -26,10 +26,27 @@ async def adopted(
         strangers: rows without a shadow; the message that is being asked now is none of them.
         texts: what these rows show.
     """
-    if not strangers:
-        return {}
     found: dict[str, Shadow] = {}
-    for origin in await _owui.chat_origins(call.chat_id):
+    if strangers:
+        await _adopt(stores, call, await _owui.chat_origins(call.chat_id), strangers, texts, found)
+    for look_for in (-1, 0):  # copies of copies, and imports, do not name the chat that they were made from
+        missing = [head for head in strangers if head.message_id not in found]
+        if missing:
+            others = await _owui.sister_chats(call.chat_id, missing[look_for].message_id)
+            await _adopt(stores, call, others, missing, texts, found)
+    return found
+
+
+async def _adopt(
+    stores: ChatStores,
+    call: PipeCall,
+    origins: Sequence[str],
+    strangers: Sequence[RowHead],
+    texts: Mapping[str, RowText],
+    found: dict[str, Shadow],
+) -> None:
+    """Add to `found` what some chats of the same owner know of the strangers."""
+    for origin in origins:
         missing = [head.message_id for head in strangers if head.message_id not in found]
         async with stores.open_existing(call, origin) as store:
             if store is None or not missing:
@@ -38,4 +55,3 @@ async def adopted(
                 text = texts.get(message_id)
                 if text is not None and unedited(shadow, visible_text(text.content, text.output)):
                     found[message_id] = replace(shadow, lock=None)
-    return found

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final
 from weakref import WeakKeyDictionary
@@ -18,6 +19,7 @@ from echo_runtime.context import ContextBuilder
 from echo_runtime.history import HistoryBuilder
 from echo_runtime.keys import KeyRing
 from echo_runtime.orchestrator import Orchestrator
+from echo_runtime.recovery import Recovery
 from echo_runtime.scopes import Scopes
 from echo_runtime.stores import ChatStores
 from echo_state_manager import SessionStores
@@ -69,6 +71,11 @@ def services() -> Services:
             keys=KeyRing(identity, os.environ),
         )
     return found
+
+
+def answer_recovery(busy: Callable[[str], Awaitable[bool]]) -> Recovery:
+    """Finishes answers that a crash cut off; `busy` tells whether a chat has one in work."""
+    return Recovery(services().sessions, Scopes(Catalogue.load(), BACKEND), busy)
 
 
 def build() -> Orchestrator:

@@ -40,6 +40,14 @@ class LifecycleHost(Protocol):
         ...
 
 
+class AnswerRecovery(Protocol):
+    """Finishes what a crash left open."""
+
+    async def run(self) -> int:
+        """Finish all of it; how many answers there were."""
+        ...
+
+
 class Lifecycle:
     """Reacts to Open WebUI's events.
 
@@ -47,12 +55,14 @@ class Lifecycle:
         host: the running Open WebUI.
         identity: keeps the instance's key.
         purger: removes what is no longer wanted.
+        recovery: finishes answers that a crash cut off.
     """
 
-    def __init__(self, host: LifecycleHost, identity: IdentityStore, purger: Purger) -> None:
+    def __init__(self, host: LifecycleHost, identity: IdentityStore, purger: Purger, recovery: AnswerRecovery) -> None:
         self._host = host
         self._identity = identity
         self._purger = purger
+        self._recovery = recovery
 
     async def handle(self, name: str, event: Event, own_id: str) -> None:
         """One event of Open WebUI, by its name; `own_id` is the id of the event function.
@@ -68,6 +78,8 @@ class Lifecycle:
             self._host.install_routes(own_id)
         if name == STARTUP or (name == "function.enable_started" and subject == own_id):
             await self._start(own_id)
+            if name == STARTUP:
+                logger.info("%d cut-off answers recovered", await self._recovery.run())
         elif name in {"function.valves_updated", "function.enabled"} and subject == PIPE_ID:
             if _text(event.get("data"), "scope") != "user":
                 await self.move_valve(emptied=name == "function.valves_updated")

@@ -7,14 +7,14 @@ from typing import Any
 
 from echo_core.ports import Clock, ShadowStore
 from echo_core.records import Seal, Shadow, VersionLock
-from echo_core.replay import rebuild
-from echo_core.sealing import answer_contents, relink, seal_shadow, signature_rows
+from echo_core.sealing import relink, seal_shadow, signature_rows
 from echo_core.suture import RowHead, lock_for, unedited
 from echo_prompts import writer_words
 from echo_protocol import assistant_contents, content_json, join_contents, text_part, user_parts, visible_text
 from echo_runtime import _owui
 from echo_runtime._owui import RowText
 from echo_runtime.call import PipeCall
+from echo_runtime.recovery import filled, rebuilt_from_log
 from echo_runtime.running import RUNNING
 from echo_runtime.scopes import Scopes
 
@@ -58,7 +58,7 @@ class Settler:
         if found is not None and found.chat_id != self._call.chat_id:
             found = replace(found, chat_id=self._call.chat_id)
         if found is not None and found.state == "streaming" and head.message_id not in RUNNING:
-            found = await self._rebuilt_from_log(found)
+            found = await rebuilt_from_log(self._store, found)
         if text is not None:
             found = await self._compared(head, found, text)
         if found is None:
@@ -81,8 +81,20 @@ class Settler:
         displayed = visible_text(text.content, text.output)
         if shadow is None or not unedited(shadow, displayed):
             shadow = await self._former(head, displayed) or await self._cold(head, text, displayed)
+        elif shadow.state in ("stopped", "failed") and await self._shown(shadow, text):
+            displayed = shadow.visible_text
         lock = lock_for(head, displayed, self._clock.now_s())
         return shadow if shadow.lock == lock else replace(shadow, lock=lock)
+
+    async def _shown(self, shadow: Shadow, text: RowText) -> bool:
+        """Show in the row of a broken-off answer what we hold beyond it; False when there is nothing to add."""
+        message_id = shadow.message_id
+        if not self._call.is_saved or message_id == self._call.message_id or message_id in RUNNING:
+            return False
+        output = filled(text, shadow.visible_text, message_id)
+        if output is not None:
+            await _owui.fill_row(self._call.chat_id, message_id, shadow.visible_text, output)
+        return output is not None
 
     def _note(self, now: Shadow, before: Shadow | None) -> None:
         if before is None or _content(now) != _content(before):
@@ -92,20 +104,6 @@ class Settler:
             self._relinked.append(now)
         if now.lock is not None and now.lock != before.lock:
             self._locks[now.message_id] = now.lock
-
-    async def _rebuilt_from_log(self, shadow: Shadow) -> Shadow:
-        """An answer that a crash cut off, as far as its log reaches."""
-        records = await self._store.recover_streaming(shadow.message_id) or ()
-        turn = rebuild(records, [] if shadow.contents_json == b"[]" else [shadow.contents_json], shadow.visible_text)
-        log.info("answer %s was cut off; %d log records are kept", shadow.message_id, len(records))
-        return replace(
-            shadow,
-            contents_json=answer_contents(turn.hops, complete=False),
-            visible_text=turn.transcript.text,
-            state="failed",
-            invariant_hash="",
-            cumulative_hash="",
-        )
 
     async def _former(self, head: RowHead, displayed: str) -> Shadow | None:
         """What the message was before an edit that has been taken back."""

@@ -201,8 +201,15 @@ class Conversation:
 
     def bodies(self, turn: Turn) -> list[Body]:
         """The requests that a turn made: those that end with its question, oldest first."""
-        number = number_of(self.messages()[turn.user_id]["content"])
-        return bodies_of(self.sim, number)
+        return self.bodies_of_question(turn.user_id)
+
+    def bodies_of_question(self, message_id: str) -> list[Body]:
+        """The requests that end with a question, oldest first."""
+        return bodies_of(self.sim, self.number(message_id))
+
+    def number(self, message_id: str) -> str:
+        """The number in a question."""
+        return number_of(self.messages()[message_id]["content"])
 
     def body(self, turn: Turn) -> Body:
         """The last request of a turn."""

@@ -43,14 +43,30 @@ class Host:
         return set(user_ids)
 
 
+class Recovery:
+    """Counts how often it was asked to finish what a crash left open."""
+
+    def __init__(self) -> None:
+        self.runs = 0
+
+    async def run(self) -> int:
+        self.runs += 1
+        return 0
+
+
+@pytest.fixture
+def recovery() -> Recovery:
+    return Recovery()
+
+
 @pytest.fixture
 def host() -> Host:
     return Host()
 
 
 @pytest.fixture
-def lifecycle(host: Host, identity: IdentityStore, paths: EchoPaths) -> Lifecycle:
-    return Lifecycle(host, identity, Purger(paths, identity, host))
+def lifecycle(host: Host, identity: IdentityStore, paths: EchoPaths, recovery: Recovery) -> Lifecycle:
+    return Lifecycle(host, identity, Purger(paths, identity, host), recovery)
 
 
 async def send(lifecycle: Lifecycle, name: str, subject: str = "", **more: Any) -> None:
@@ -178,3 +194,10 @@ async def test_events_without_the_expected_fields_do_no_harm(
     assert host.valve == KEY
     assert paths.chat_dir("ada", "c1").is_dir()
     assert await identity.get_chat("") is None
+
+
+async def test_cut_off_answers_are_finished_at_a_start_only(lifecycle: Lifecycle, recovery: Recovery) -> None:
+    await send(lifecycle, "function.enable_started", OWN_ID)
+    assert recovery.runs == 0, "answers of this process are in work"
+    await send(lifecycle, "system.startup.started")
+    assert recovery.runs == 1
