@@ -65,7 +65,10 @@ class H2Stream:
         return bool(self._chunks)
 
     def take_head(self, status: int, headers: list[Header]) -> None:
-        """The response has begun."""
+        """The response has begun; without a status it is none."""
+        if not status:
+            self.fail(httpx.RemoteProtocolError("the server sent an answer without a status"))
+            return
         self.status = status
         self.headers = headers
         self.wake()
@@ -122,6 +125,8 @@ class H2Stream:
         while not self.status:
             if self._error is not None:
                 raise self._error
+            if self.ended:
+                raise httpx.RemoteProtocolError("the server ended the stream without an answer")
             await self._wait()
         return self.status, self.headers
 
