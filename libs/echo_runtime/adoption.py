@@ -55,3 +55,27 @@ async def _adopt(
                 text = texts.get(message_id)
                 if text is not None and unedited(shadow, visible_text(text.content, text.output)):
                     found[message_id] = replace(shadow, lock=None)
+
+
+async def former_elsewhere(stores: ChatStores, call: PipeCall, head: RowHead, displayed: str) -> Shadow | None:
+    """A message that was edited before the chat was copied and is now restored: its record in the other chat.
+
+    Args:
+        stores: opens the other chats.
+        call: whose chat it is.
+        head: the row.
+        displayed: what it shows.
+    """
+    if not call.is_saved or head.message_id == call.user_message_id:
+        return None
+    sisters = await _owui.sister_chats(call.chat_id, head.message_id)
+    for origin in dict.fromkeys([*await _owui.chat_origins(call.chat_id), *sisters]):
+        async with stores.open_existing(call, origin) as store:
+            if store is None:
+                continue
+            shadow = await store.get_message_shadow(head.message_id)
+            former = await store.get_former_shadows(head.message_id)
+            for candidate in (*([shadow] if shadow else []), *reversed(former)):
+                if unedited(candidate, displayed):
+                    return replace(candidate, lock=None)
+    return None

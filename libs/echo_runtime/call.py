@@ -65,6 +65,11 @@ class PipeCall:
         return bool(self.message_id) and self.metadata.get("assistant_message_id") == self.message_id
 
     @property
+    def regenerates_with_hint(self) -> bool:
+        """Whether an answer is asked for again in other words; they are the last user message of the body."""
+        return bool(self.metadata.get("regeneration_message_id"))
+
+    @property
     def chain_end(self) -> str:
         """The last message that comes before what is asked for now.
 

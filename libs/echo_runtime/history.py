@@ -73,7 +73,7 @@ class HistoryBuilder:
         texts = await chain.texts(doubtful) if doubtful else {}
         strangers = [h for h in heads if h.message_id not in shadows and h.message_id != call.user_message_id]
         shadows |= await adopted(self._stores, call, strangers, texts)
-        settler = Settler(store, self._scopes, self._clock, call, together.names if together else {})
+        settler = Settler(store, self._stores, self._scopes, self._clock, call, together.names if together else {})
         settled: list[Shadow] = []
         parent_hash = ROOT_PARENT
         for head in heads:
@@ -100,5 +100,5 @@ class HistoryBuilder:
             asking = content_json("user", [text_part(continue_words(call.locale))])
             lead = () if said == b"[]" else (said, asking)
             return {"lead": lead, "before": answer.visible_text, "former": answer}
-        hint = content_json("user", user_parts(settler.current_content("")))
+        hint = content_json("user", user_parts(settler.hint()))
         return {"lead": (hint,) if said == b"[]" else (said, hint)}

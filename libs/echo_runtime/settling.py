@@ -13,10 +13,12 @@ from echo_prompts import writer_words
 from echo_protocol import assistant_contents, content_json, join_contents, text_part, user_parts, visible_text
 from echo_runtime import _owui
 from echo_runtime._owui import RowText
+from echo_runtime.adoption import former_elsewhere
 from echo_runtime.call import PipeCall
 from echo_runtime.recovery import filled, rebuilt_from_log
 from echo_runtime.running import RUNNING
 from echo_runtime.scopes import Scopes
+from echo_runtime.stores import ChatStores
 
 log = logging.getLogger(__name__)
 
@@ -26,6 +28,7 @@ class Settler:
 
     Args:
         store: the chat's records.
+        stores: the records of the owner's other chats.
         scopes: names the scope of signatures for their rows.
         clock: for the age of version locks.
         call: the user whose rights count, and the current message as the other filters left it.
@@ -33,9 +36,16 @@ class Settler:
     """
 
     def __init__(
-        self, store: ShadowStore, scopes: Scopes, clock: Clock, call: PipeCall, names: Mapping[str, str]
+        self,
+        store: ShadowStore,
+        stores: ChatStores,
+        scopes: Scopes,
+        clock: Clock,
+        call: PipeCall,
+        names: Mapping[str, str],
     ) -> None:
         self._store = store
+        self._stores = stores
         self._scopes = scopes
         self._clock = clock
         self._call = call
@@ -111,7 +121,8 @@ class Settler:
         for former in reversed(await self._store.get_former_shadows(head.message_id)):
             if unedited(former, displayed):
                 return former
-        return None
+        elsewhere = await former_elsewhere(self._stores, self._call, head, displayed)
+        return None if elsewhere is None else replace(elsewhere, chat_id=self._call.chat_id)
 
     async def _cold(self, head: RowHead, text: RowText, displayed: str) -> Shadow:
         """Cold Recovery: the message from what the page shows."""
@@ -140,11 +151,17 @@ class Settler:
         return [content_json("user", parts)] if parts else []
 
     def current_content(self, otherwise: Any) -> Any:
-        """The last user message as the other filters left it."""
-        for message in reversed(self._call.body.get("messages") or []):
-            if message.get("role") == "user":
-                return message.get("content")
-        return otherwise
+        """The question as the other filters left it; not the hint that follows it when it is answered again."""
+        return self._asked(1 if self._call.regenerates_with_hint else 0, otherwise)
+
+    def hint(self) -> Any:
+        """The hint with which an answer is asked for again."""
+        return self._asked(0, "")
+
+    def _asked(self, back: int, otherwise: Any) -> Any:
+        """The content of a user message, counted from the last one."""
+        asked = [m.get("content") for m in self._call.body.get("messages") or [] if m.get("role") == "user"]
+        return asked[-1 - back] if len(asked) > back else otherwise
 
     async def _with_images(self, text: RowText, displayed: str) -> Any:
         """An earlier user message with its pictures, read again from Open WebUI with the user's own rights."""

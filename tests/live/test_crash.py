@@ -62,3 +62,17 @@ def test_a_kill_at_any_point_leaves_whole_records(live: Live, talk: Conversation
     live.restart(kill=True)
     shown = assert_recovered(live, talk, answer_id)
     assert wanted in shown, "what was logged before the kill is not lost"
+
+
+def test_a_row_that_shows_less_than_is_held_is_completed_at_the_next_turn(live: Live, talk: Conversation) -> None:
+    talk.ask("Before.")
+    live.sim.script({"match": answers.saying("BROKENOFF"), **faults.early_eof("All that ", "was said")})
+    failed = talk.ask("BROKENOFF")
+    row = talk.messages()[failed.assistant_id]
+    talk.restore(failed.assistant_id, {**row, "content": "", "output": []})
+    sent = talk.body(talk.ask("After."))
+    assert_valid(sent)
+    assert "All that was said" in sent.said[1].answer[0]
+    assert talk.messages()[failed.assistant_id]["content"] == "All that was said"
+    again = talk.body(talk.ask("Once more."))
+    assert again.contents[: len(sent.contents)] == sent.contents

@@ -267,3 +267,25 @@ def test_native_compaction_switched_on_does_not_shorten_what_is_sent(live: Live,
     assert_continues(sent, talk.body(turns[2]))
     assert restored(sent) == [1, 1, 1]
     assert number_of(talk.messages()[turns[0].user_id]["content"]) == sent.said[0].question
+
+
+def test_a_hint_does_not_take_the_place_of_a_question_that_was_edited(talk: Conversation) -> None:
+    talk.ask()
+    second = talk.ask()
+    words = talk.edit_question(second.user_id, "What I really meant.")
+    talk.regenerate(second, guided="Make it shorter.")
+    sent = talk.body(talk.ask())
+    assert_valid(sent)
+    assert words in sent.contents[2]
+
+
+def test_an_answer_edited_before_a_copy_is_restored_in_the_copy(talk: Conversation) -> None:
+    first = talk.ask()
+    was = talk.messages()[first.assistant_id]
+    talk.edit_answer(first.assistant_id, "Edited.")
+    assert restored(talk.body(talk.ask())) == [0]
+    copied = talk.clone()
+    assert restored(copied.body(copied.ask())) == [0, 1]
+    now = copied.messages()[first.assistant_id]
+    copied.restore(first.assistant_id, {**was, "childrenIds": now["childrenIds"]})
+    assert restored(copied.body(copied.ask())) == [1, 1, 1]

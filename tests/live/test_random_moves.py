@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from echo_workers.gemini_sim.core import faults
 from live import answers
 from live.bodies import Said, assert_valid
 from live.client import Client, Turn
@@ -21,7 +22,7 @@ from live.stack import Live
 
 MOVES = (
     "new turn", "regenerate", "guided", "continue", "edit and send", "edit question", "edit answer", "restore",
-    "delete", "other branch", "look away", "side by side", "stale save", "clone", "fork", "import", "failure",
+    "delete", "other branch", "look away", "side by side", "stale save", "clone", "fork", "import", "failure", "stop",
 )  # fmt: skip
 
 
@@ -182,6 +183,18 @@ class Walk:
         failed = self.talk.ask("FAILNOW", after=end["id"])
         return [self.talk.ask(after=failed.assistant_id)]
 
+    def do_stop(self, messages: Any, end: Any) -> Any:
+        marker = f"STOP{self.random.getrandbits(64):016x}"
+        half = faults.stream("Half of ", "it", finish=None, end="hang")
+        self.live.sim.script({"match": answers.saying(marker), **half})
+        self.talk.last = end["id"]
+        chat_id, user_id, answer_id = self.talk.start(marker)
+        self.live.sim.wait_sent(marker)
+        self.talk.client.stop(chat_id)
+        self.talk.client.wait_turn(chat_id, user_id, answer_id)
+        self.known[answer_id] = Known(signed=False)
+        return [self.talk.ask(after=answer_id)]
+
 
 def _turn(talk: Conversation, answer: dict[str, Any]) -> Turn:
     return Turn(chat_id=str(talk.chat_id), user_id=answer["parentId"], assistant_id=answer["id"], message=answer)
@@ -206,9 +219,10 @@ def walk(live: Live, client: Client, seed: int, steps: int) -> Walk:
             walked.step(move)
         except AssertionError as error:
             raise AssertionError(f"seed {seed}, step {index}: {move}") from error
-    missing = [move for move in MOVES if not walked.counts[move]]
-    for move in missing:
-        walked.step(move)
+    for move in MOVES:  # what was not possible at its turn
+        for _ in range(10):
+            if not walked.counts[move]:
+                walked.step("edit answer" if move == "restore" and not walked.edited else move)
     sys.stdout.write(f"seed {seed}: {dict(walked.counts)}\n")
     return walked
 
