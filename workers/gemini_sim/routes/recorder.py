@@ -89,7 +89,7 @@ class Recorder:
         entry = self._state.journal.open(scope["method"], path, scope["http_version"], scope["headers"], body)
         text = body.decode("utf-8", "backslashreplace")
         method, model = rpc_of(scope["method"], scope["path"], text)
-        script = self._state.scripts.take(method, model, text)
+        script = self._state.scripts.take(scope["method"], method, model, text)
         gone = asyncio.create_task(_disconnected(receive))
         if script is None:
             self._state.settle()
