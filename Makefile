@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # A checkout elsewhere on the machine must not lend its modules.
 unexport PYTHONPATH
 
-.PHONY: help run demo setup setup-run test test-deep test-docker bench lint format lock clean
+.PHONY: help run demo setup setup-run test test-deep test-docker pictures bench lint format lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 22
@@ -53,11 +53,11 @@ bench: setup ## measurements, side by side with the bare work
 	$(BIN)/python -m tests.bench $(ARGS)
 
 lock: setup ## resolve the dependencies anew into requirements/*.txt
-	$(BIN)/uv pip compile requirements/setup.in --python-version 3.11 --generate-hashes --no-header \
+	$(BIN)/uv pip compile --quiet requirements/setup.in --python-version 3.11 --generate-hashes --no-header \
 	    -o requirements/setup.txt
-	$(BIN)/uv pip compile pyproject.toml --extra openwebui --group dev --override requirements/override.txt \
+	$(BIN)/uv pip compile --quiet pyproject.toml --extra openwebui --group dev --group fuzz --override requirements/override.txt \
 	    --python-version 3.11 --generate-hashes --no-header -o requirements/dev.txt
-	$(BIN)/uv pip compile pyproject.toml --extra openwebui --override requirements/override.txt \
+	$(BIN)/uv pip compile --quiet pyproject.toml --extra openwebui --override requirements/override.txt \
 	    -c requirements/dev.txt --python-version 3.11 --generate-hashes --no-header -o requirements/run.txt
 
 clean: ## remove what set-up and tests made; .run/ (your data) stays

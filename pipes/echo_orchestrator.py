@@ -33,38 +33,66 @@ class Pipe:
     class Valves(BaseModel):
         GEMINI_API_KEY: str = Field(
             default="",
+            title="Gemini API key",
             description="Google AI Studio key for everybody without an own one. After saving it is kept encrypted "
-            "by ECHO and this field shows `stored`; empty it to delete the key.",
+            "by ECHO and this field shows `stored`; empty it to delete the key. *Clé Google AI Studio pour ceux qui "
+            "n'ont pas la leur ; ECHO la garde chiffrée et ce champ affiche `stored`. Videz-le pour la supprimer.*",
             json_schema_extra={"input": {"type": "password"}},
         )
         GEMINI_BASE_URL: str = Field(
             default="",
-            description="Where the Gemini API is. Empty: the environment's GEMINI_BASE_URL, else Google.",
+            title="Gemini base URL",
+            description="Where the Gemini API is. Empty: the environment's GEMINI_BASE_URL, else Google. *Adresse de "
+            "l'API Gemini. Vide : GEMINI_BASE_URL de l'environnement, sinon Google.*",
         )
         MODEL_SELECTION: Literal["LITE", "FLASH", "PRO"] = Field(
-            default="FLASH", description="The model level for users who chose none."
+            default="FLASH",
+            description="The model level for users who chose none. *Niveau de modèle pour qui n'en a pas choisi.*",
         )
         MAX_TOOL_ROUNDS: int = Field(
-            default=50, ge=0, le=256, description="Tool rounds in one turn before the model is asked to conclude."
+            default=50,
+            ge=0,
+            le=256,
+            description="Tool rounds in one turn before the model is asked to conclude. *Tours d'outils par réponse "
+            "avant que le modèle doive conclure.*",
         )
         TOOL_TIMEOUT_S: int = Field(
-            default=300, ge=1, le=3600, description="Seconds after which one tool call counts as failed."
+            default=300,
+            ge=1,
+            le=3600,
+            title="Tool timeout (s)",
+            description="Seconds after which one tool call counts as failed. *Secondes après lesquelles un appel "
+            "d'outil est considéré comme échoué.*",
         )
         SAFETY_THRESHOLD: Literal[
             "default", "OFF", "BLOCK_NONE", "BLOCK_ONLY_HIGH", "BLOCK_MEDIUM_AND_ABOVE", "BLOCK_LOW_AND_ABOVE"
-        ] = Field(default="default", description="Gemini's safety threshold for all categories.")
+        ] = Field(
+            default="default",
+            description="Gemini's safety threshold, for all categories. *Seuil de sécurité de Gemini, pour toutes les "
+            "catégories.*",
+        )
         KEEP_API_HISTORY: bool = Field(
             default=True,
-            description="Keep answers to API clients for 7 days, so that their next request restores them exactly.",
+            title="Keep API history",
+            description="Keep answers to API clients for 7 days, so that their next request restores them exactly. "
+            "*Garder 7 jours les réponses aux clients de l'API, pour que leur demande suivante les retrouve telles "
+            "quelles.*",
         )
 
     class UserValves(BaseModel):
         MODEL_SELECTION: Literal["default", "LITE", "FLASH", "PRO"] = Field(
-            default="default", description="The model level: LITE is quick, PRO thinks hardest."
+            default="default",
+            description="The model level: LITE is quick, PRO thinks hardest. *Niveau du modèle : LITE répond vite, PRO "
+            "réfléchit le plus.*",
         )
-        SHOW_THOUGHTS: bool = Field(default=True, description="Show the model's thought summaries, folded.")
+        SHOW_THOUGHTS: bool = Field(
+            default=True,
+            description="Show the model's thought summaries, folded. *Montrer le résumé des réflexions, replié.*",
+        )
         REASONING_EFFORT: Literal["default", "minimal", "low", "medium", "high"] = Field(
-            default="default", description="How long the model may think before it answers."
+            default="default",
+            description="How long the model may think before it answers. *Temps de réflexion permis au modèle avant "
+            "sa réponse.*",
         )
 
     def __init__(self) -> None:
@@ -83,7 +111,7 @@ class Pipe:
     ) -> Any:
         if MISSING:
             log.error("ECHO's libraries are missing: %s", MISSING)
-            return {"error": {"detail": NOT_INSTALLED}}
+            return {"error": NOT_INSTALLED}
         return await respond(
             PipeCall(
                 body=body,

@@ -1,4 +1,4 @@
-"""Write the tables of docs/ that come from the code: error codes, valves, filter priorities.
+"""Write the tables of docs/ that come from the code: error codes, valves, filter priorities, doctor's findings.
 
     python scripts/docs_tables.py            rewrite the tables
     python scripts/docs_tables.py --check    change nothing; exit 1 and show the difference if one is out of date
@@ -133,7 +133,32 @@ def _description(path: Path) -> str:
     return found.group(1) if found else ""
 
 
-TABLES: dict[str, Callable[[], str]] = {"errors": errors_table, "valves": valves_table, "filters": filters_table}
+def diagnoses_table() -> str:
+    """Everything that `echoctl doctor` can find, in the order of its checks."""
+    from echo_cli._checks.registry import CHECKS
+
+    return table(
+        ("Check", "Code", "Severity", "English", "Français"),
+        (
+            (
+                check.name,
+                f"`{found.code}`",
+                found.severity,
+                f"{found.what.en} → {found.remedy.en}",
+                f"{found.what.fr} → {found.remedy.fr}",
+            )
+            for check in CHECKS
+            for found in check.diagnoses
+        ),
+    )
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "errors": errors_table,
+    "valves": valves_table,
+    "filters": filters_table,
+    "diagnoses": diagnoses_table,
+}
 
 
 def rendered(text: str) -> str:

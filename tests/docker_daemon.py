@@ -54,7 +54,7 @@ class Daemon:
         """
         if self.folder is None:
             return
-        self.folder.mkdir(exist_ok=True)
+        self.folder.mkdir(parents=True, exist_ok=True)
         options = ["--data-root", str(self.folder / "data"), "--exec-root", str(self.folder / "exec")]
         options += ["--pidfile", str(self.folder / "pid"), "-H", self.env["DOCKER_HOST"]]
         if isolated:
@@ -83,8 +83,8 @@ class Daemon:
             with contextlib.suppress(psutil.NoSuchProcess):
                 child.kill()
 
-    def remove(self) -> None:
-        """Stop, unmount and delete everything of the hand-made one."""
+    def remove(self, *, keep_images: bool = False) -> None:
+        """Stop, unmount and delete everything of the hand-made one, or everything but its images."""
         self.stop()
         if self.folder is None:
             return
@@ -94,7 +94,7 @@ class Daemon:
         for group in Path("/sys/fs/cgroup").glob("*/docker"):
             with contextlib.suppress(OSError):
                 group.rmdir()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        shutil.rmtree(self.folder / "exec" if keep_images else self.folder, ignore_errors=True)
 
     def run(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
         """`docker ARGUMENTS…`."""

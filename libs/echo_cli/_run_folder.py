@@ -73,10 +73,19 @@ class RunFolder:
         self.data = data
         self._folder = data / "run"
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            self.workplace.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise RunFolderError(str(error), path=str(data)) from error
         self._lock: IO[bytes] | None = None
+
+    @property
+    def workplace(self) -> Path:
+        """Empty folder that the children work in, two levels below what anybody else writes to.
+
+        Open WebUI's migrations put the folder *above* the working folder first on Python's path (`prepend_sys_path`
+        in its alembic.ini, 0.12.4): a stray `png.py` there would be imported instead of the real one.
+        """
+        return self._folder / "work"
 
     @property
     def logs(self) -> Path:

@@ -208,7 +208,7 @@ class Stack:
 
     def _add_child(self, name: str, argv: Sequence[str], env: Mapping[str, str]) -> None:
         log = self._folder.logs / f"{name}.log"
-        self._children.append(Child(name, argv, env=env, log=log, cwd=self.data))
+        self._children.append(Child(name, argv, env=env, log=log, cwd=self._folder.workplace))
 
     def _owui_env(self, account: Account) -> dict[str, str]:
         env = {

@@ -3,6 +3,8 @@
 import importlib
 import importlib.util
 import os
+import signal
+import sys
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -40,6 +42,8 @@ def _run(host: str, port: int) -> None:
     os.environ["FROM_INIT_PY"] = "true"
     libs = str(Path(__file__).resolve().parents[1])
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [libs, os.environ.get("PYTHONPATH", "")]))
+    # uvicorn ends in order and then sends itself the signal again: being asked to stop is no failure.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     uvicorn = importlib.import_module("uvicorn")
     uvicorn.run(
         APPLICATION,

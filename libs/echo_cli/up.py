@@ -23,8 +23,10 @@ from echo_cli.install import report_data
 from echo_constants import Bilingual
 
 _NO_KEY = Bilingual(
-    en="GEMINI_API_KEY is not set: the simulator answers instead of Google.",
-    fr="GEMINI_API_KEY n'est pas définie : le simulateur répond à la place de Google.",
+    en="GEMINI_API_KEY is not set: the simulator answers instead of Google. To talk to Google, stop and start again "
+    "with GEMINI_API_KEY=... in front of the command.",
+    fr="GEMINI_API_KEY n'est pas définie : le simulateur répond à la place de Google. Pour parler à Google, arrêtez "
+    "et relancez avec GEMINI_API_KEY=... devant la commande.",
 )
 _STOPPING = Bilingual(en="Stopping", fr="Arrêt en cours")
 

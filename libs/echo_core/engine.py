@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from echo_core.citations import sources_of
 from echo_core.ports import (
@@ -49,6 +49,9 @@ from echo_protocol import (
     request_json,
 )
 from echo_utils import dumps
+
+#: What a card shows whose tool broke in a way that nobody foresaw.
+UNKNOWN_RESULT: Final = '{"error": "The result of this call is not known."}'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,9 +240,17 @@ class TurnEngine:
             arguments_json = dumps(dict(request.args)).decode()
             yield self._seen(ToolCalled(call_id=request.card_id, name=request.name, arguments_json=arguments_json))
         outcomes: dict[str, ToolOutcome] = {}
-        async for outcome in self._tools.run(requests):
-            outcomes[outcome.card_id] = outcome
-            yield ToolFinished(call_id=outcome.card_id, text=outcome.text, files=outcome.files, embeds=outcome.embeds)
+        try:
+            async for outcome in self._tools.run(requests):
+                outcomes[outcome.card_id] = outcome
+                yield ToolFinished(
+                    call_id=outcome.card_id, text=outcome.text, files=outcome.files, embeds=outcome.embeds
+                )
+        except Exception:
+            for request in requests:
+                if request.card_id not in outcomes:  # a card without a result would be run again by Open WebUI
+                    yield ToolFinished(call_id=request.card_id, text=UNKNOWN_RESULT)
+            raise
         await self._keep_responses(calls, requests, outcomes)
 
     def _request(self, plan: TurnPlan, index: int, call: FunctionCallPart) -> ToolRequest:

@@ -41,6 +41,7 @@ class Api(Protocol):
     """What the client asks an envelope."""
 
     name: str
+    base_url: str
 
     def generate(self, request: GenerateRequest, *, stream: bool) -> WireCall:
         """The call for an answer, streamed or whole."""

@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 import httpx
 
@@ -147,7 +146,7 @@ class EchoGeminiClient:
             self._breaker,
             self._clock,
             self._random,
-            key=(self.name, urlsplit(call.url).netloc, model),
+            key=(self.name, self.api.base_url, model),
             idempotent=call.idempotent,
             on_wait=self._on_wait if on_wait is None else on_wait,
         )

@@ -9,7 +9,7 @@ import httpx
 
 from echo_constants import EchoError
 from echo_gemini_client import errors
-from echo_http import ConnectionLost, Failure, FailureKind, StreamResetByPeer
+from echo_http import ConnectionLost, Failure, FailureKind, RequestNotProcessed, StreamResetByPeer, TlsSetupError
 from echo_utils.secrets import mask_secrets
 
 _CLASSES: Final[dict[FailureKind, type[EchoError]]] = {
@@ -53,12 +53,14 @@ def error_from_transport(error: httpx.HTTPError, *, received: bool, secrets: Ite
         secrets: credentials of this request.
     """
     detail = mask_secrets(f"{type(error).__name__}: {error}", secrets)[:_MAX_DETAIL_CHARS]
-    if isinstance(error.__cause__, ssl.SSLError):
+    if isinstance(error, TlsSetupError) or isinstance(error.__cause__, ssl.SSLError):
         return errors.TlsFailed(detail)
     if isinstance(error, httpx.ConnectTimeout | httpx.ConnectError | httpx.ProxyError | httpx.UnsupportedProtocol):
         return errors.NetworkUnreachable(detail)
     if isinstance(error, httpx.PoolTimeout):
         return errors.ModelOverloaded(detail)
+    if isinstance(error, RequestNotProcessed):
+        return errors.ServerFailed(detail)  # several times in a row; trying later is safe
     if isinstance(error, httpx.TimeoutException):
         return errors.TimedOut(detail, received=received)
     if isinstance(error, StreamResetByPeer | ConnectionLost | httpx.NetworkError | httpx.RemoteProtocolError):

@@ -3,7 +3,14 @@
 from echo_http._connection import ConnectionSettings
 from echo_http.breaker import BreakerSettings, CircuitBreaker
 from echo_http.clock import SystemClock
-from echo_http.errors import ConnectionLost, FirstByteTimeout, IdleTimeout, RequestNotProcessed, StreamResetByPeer
+from echo_http.errors import (
+    ConnectionLost,
+    FirstByteTimeout,
+    IdleTimeout,
+    RequestNotProcessed,
+    StreamResetByPeer,
+    TlsSetupError,
+)
 from echo_http.proxies import ProxySettings
 from echo_http.retry import (
     Failure,
@@ -37,6 +44,7 @@ __all__ = [
     "StreamLimits",
     "StreamResetByPeer",
     "SystemClock",
+    "TlsSetupError",
     "TransportSettings",
     "classify_error",
     "classify_payload",

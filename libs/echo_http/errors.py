@@ -1,11 +1,13 @@
 """What the transport raises: httpx's tree, with the differences that decide about sending again.
 
-httpx.ConnectError, ConnectTimeout, ProxyError, PoolTimeout   nothing was sent
-├── RequestNotProcessed   the server said that it did not touch the request; sending again is safe
+httpx.ConnectError, ConnectTimeout, ProxyError, PoolTimeout: nothing was sent.
+httpx.ConnectError
+└── TlsSetupError         our own TLS settings do not work
 httpx.ReadTimeout
 ├── FirstByteTimeout      the answer did not begin
 ├── IdleTimeout           the answer (or the upload) stopped moving
 httpx.RemoteProtocolError
+├── RequestNotProcessed   the server said that it did not touch the request; sending again is safe
 ├── StreamResetByPeer     the server gave up this stream
 httpx.ReadError
 └── ConnectionLost        the connection went away under the stream; whether the request ran is not known
@@ -19,6 +21,10 @@ class RequestNotProcessed(httpx.RemoteProtocolError):
 
     Source: RFC 9113 sections 6.8 and 8.7.
     """
+
+
+class TlsSetupError(httpx.ConnectError):
+    """The CA file cannot be read."""
 
 
 class FirstByteTimeout(httpx.ReadTimeout):

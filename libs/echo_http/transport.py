@@ -20,7 +20,7 @@ from echo_http._http1 import Http1Fallback
 from echo_http._pool import NotHttp2, OriginPool
 from echo_http._stream import H2Stream
 from echo_http.clock import SystemClock
-from echo_http.errors import ConnectionLost, RequestNotProcessed
+from echo_http.errors import ConnectionLost, RequestNotProcessed, TlsSetupError
 from echo_http.proxies import ProxySettings
 from echo_http.timeouts import StreamLimits
 
@@ -40,7 +40,7 @@ class TransportSettings:
     """How the transport reaches servers.
 
     Args:
-        ca_file: PEM file with the certificates to trust instead of the system's, "" = httpx's default set.
+        ca_file: PEM file with certificates to trust besides the usual ones (SSL_CERT_FILE or certifi), "" = none.
         proxies: None = read HTTPS_PROXY, HTTP_PROXY and NO_PROXY when the transport is made.
         max_connections: HTTP/2 connections to one origin on one event loop.
         greeting_s: how long an http:// server may take to show that it speaks HTTP/2, before HTTP/1.1 is used.
@@ -191,7 +191,10 @@ class EchoTransport(httpx.AsyncBaseTransport):
         """One context a protocol, because what ALPN offers is set on the context."""
         if protocol not in self._tls:
             # Reading the CA bundle takes 20 to 60 ms: not on the event loop.
-            made = await asyncio.to_thread(self._make_tls)
+            try:
+                made = await asyncio.to_thread(self._make_tls)
+            except OSError as error:  # ssl.SSLError is one
+                raise TlsSetupError(f"the certificates cannot be read: {error}") from error
             made.set_alpn_protocols(["h2", "http/1.1"] if protocol == "h2" else ["http/1.1"])
             self._tls.setdefault(protocol, made)
         return self._tls[protocol]
@@ -277,4 +280,7 @@ def _replayable(request: httpx.Request) -> bool:
 
 
 def _default_tls(ca_file: str) -> ssl.SSLContext:
-    return ssl.create_default_context(cafile=ca_file) if ca_file else httpx.create_ssl_context()
+    context = httpx.create_ssl_context()
+    if ca_file:
+        context.load_verify_locations(ca_file)
+    return context

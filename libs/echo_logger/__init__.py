@@ -1,1 +1,5 @@
-"""Logging: one configuration, secrets masked."""
+"""Logging: secrets masked."""
+
+from echo_logger.masking import mask_own_records
+
+__all__ = ["mask_own_records"]

@@ -19,7 +19,7 @@ _SAMPLING: Final = (("temperature", "temperature", float), ("top_p", "topP", flo
 _PENALTIES: Final = (
     ("presence_penalty", "presencePenalty", float),
     ("frequency_penalty", "frequencyPenalty", float),
-    ("seed", "seed", int),
+    ("seed", "seed", lambda number: _int32(int(number))),
 )
 
 
@@ -98,6 +98,11 @@ def _response_format(value: Any) -> dict[str, Any]:
 def _stops(value: Any) -> list[str]:
     items = [value] if isinstance(value, str) else value if isinstance(value, list | tuple) else []
     return [item for item in items if isinstance(item, str) and item][:_MAX_STOP_SEQUENCES]
+
+
+def _int32(number: int) -> int:
+    """Folded into the range that the API takes, so that an equal seed stays an equal seed."""
+    return (number + 2**31) % 2**32 - 2**31
 
 
 def _number(value: Any) -> float | None:

@@ -16,11 +16,17 @@ _INLINE_TYPES: Final = frozenset(
         "audio/wav", "audio/x-wav", "audio/mp3", "audio/mpeg", "audio/aiff", "audio/aac", "audio/ogg", "audio/flac",
         "audio/m4a", "audio/mp4", "audio/webm", "audio/opus",
         "video/mp4", "video/mpeg", "video/mov", "video/quicktime", "video/avi", "video/x-flv", "video/mpg",
-        "video/webm", "video/wmv", "video/3gpp", "application/pdf", "application/json",
+        "video/webm", "video/wmv", "video/3gpp", "application/pdf",
     }
 )  # fmt: skip
-_SAME_TYPE: Final = {"image/jpg": "image/jpeg", "audio/x-wav": "audio/wav", "audio/mpeg3": "audio/mpeg"}
+_SAME_TYPE: Final = {
+    "application/json": "text/plain",
+    "image/jpg": "image/jpeg",
+    "audio/x-wav": "audio/wav",
+    "audio/mpeg3": "audio/mpeg",
+}
 _AUDIO_FORMATS: Final = {"mp3": "audio/mpeg", "wav": "audio/wav", "": "audio/wav"}
+_URL_SAFE: Final = str.maketrans("-_", "+/")
 #: A request with inline media may have 20 MB on older endpoints. Source: Gemini API docs, Files API.
 MAX_INLINE_BYTES: Final = 20_000_000
 
@@ -48,12 +54,25 @@ def media_part(url: object) -> Part | None:
 
 def inline_or_note(mime_type: str, data: str) -> Part:
     """A media part, or a text that says why Gemini cannot have it."""
-    size_bytes = len(data) * 3 // 4
     if mime_type not in _INLINE_TYPES and not mime_type.startswith("text/"):
         return text_part(f"[attachment left out: type {mime_type} is not supported]")
+    size_bytes = len(data) * 3 // 4
     if size_bytes > MAX_INLINE_BYTES:
         return text_part(f"[attachment left out: {mime_type}, {size_bytes} bytes is too large]")
-    return inline_data_part(mime_type, data)
+    clean = _clean_base64(data)
+    if not clean:
+        return text_part(f"[attachment left out: the data of this {mime_type} cannot be read]")
+    return inline_data_part(mime_type, clean)
+
+
+def _clean_base64(data: str) -> str:
+    """Standard base64 without blanks, "" for what is none: Gemini refuses it, in every later turn again."""
+    text = "".join(data.split()).translate(_URL_SAFE)
+    try:
+        base64.b64decode(text, validate=True)
+    except ValueError:
+        return ""
+    return text
 
 
 def item_part(item: Any) -> Part | None:

@@ -17,7 +17,6 @@ async def respond(call: PipeCall) -> Any:
     from echo_runtime.loading import orchestrator
 
     try:
-        runtime = await orchestrator()
-    except Exception as error:  # told at call time, with a reference: Open WebUI would show the bare exception
+        return await (await orchestrator()).respond(call)
+    except Exception as error:  # told with a reference: Open WebUI would show the bare exception
         return refuse(error, call)
-    return await runtime.respond(call)

@@ -20,11 +20,13 @@ class RowText:
         content: plain text, or a list of OpenAI content blocks.
         output: Responses output items, [] for messages without.
         files: attachment entries.
+        done: False while Open WebUI has not stored the whole answer (it runs, or the save failed).
     """
 
     content: Any
     output: list[Any]
     files: list[Any]
+    done: bool = True
 
 
 async def load_chain(chat_id: str, message_id: str) -> list[RowHead]:
@@ -67,12 +69,14 @@ async def load_texts(chat_id: str, message_ids: Sequence[str]) -> dict[str, RowT
     texts: dict[str, RowText] = {}
     async with get_async_db_context() as db:
         for batch in _batches([f"{chat_id}-{message_id}" for message_id in message_ids], 500):
-            query = select(ChatMessage.id, ChatMessage.content, ChatMessage.output, ChatMessage.files).where(
-                ChatMessage.id.in_(batch)
-            )
+            query = select(
+                ChatMessage.id, ChatMessage.content, ChatMessage.output, ChatMessage.files, ChatMessage.done
+            ).where(ChatMessage.id.in_(batch))
             for row in (await db.execute(query)).all():
                 message_id = row.id.removeprefix(f"{chat_id}-")
-                texts[message_id] = RowText(row.content or "", list(row.output or []), list(row.files or []))
+                texts[message_id] = RowText(
+                    row.content or "", list(row.output or []), list(row.files or []), row.done is not False
+                )
     return texts
 
 
@@ -153,6 +157,15 @@ async def fill_row(chat_id: str, message_id: str, text: str, output: list[Any] |
 
     shown = {"done": True} if output is None else {"content": text, "output": output, "done": True}
     await Chats.upsert_message_to_chat_by_id_and_message_id(chat_id, message_id, shown)
+
+
+async def connected(socket_ids: Sequence[str]) -> set[str]:
+    """Which of these browser sockets are still there; asked in a thread, because the pool may lie in Redis."""
+    import asyncio
+
+    from open_webui.socket.main import SESSION_POOL
+
+    return await asyncio.to_thread(lambda: {socket_id for socket_id in socket_ids if socket_id in SESSION_POOL})
 
 
 async def unfinished_answers() -> list[tuple[str, str]]:

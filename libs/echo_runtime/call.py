@@ -119,8 +119,8 @@ class PipeCall:
     @property
     def locale(self) -> Locale:
         """The user's Open WebUI language; an API caller's is taken from Accept-Language."""
-        variables = self.metadata.get("variables") or {}
-        language = variables.get("{{USER_LANGUAGE}}")
+        variables = self.metadata.get("variables")
+        language = variables.get("{{USER_LANGUAGE}}") if isinstance(variables, Mapping) else None
         if not language and self.request is not None:
             language = self.request.headers.get("accept-language")
-        return locale_of(language)
+        return locale_of(language if isinstance(language, str) else None)

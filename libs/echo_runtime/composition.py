@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 
 from echo_core.ports import Clock
 from echo_http import SystemClock
+from echo_logger import mask_own_records
 from echo_paths import EchoPaths
 from echo_protocol import Backend, Catalogue
 from echo_runtime._owui_routes import echo_data_dir
@@ -58,6 +59,7 @@ def services() -> Services:
     loop = asyncio.get_running_loop()
     found = _services.get(loop)
     if found is None:
+        mask_own_records()
         clock = SystemClock()
         paths = EchoPaths(echo_data_dir())
         identity = IdentityStore(paths.identity_db, master_secret(os.environ), clock)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Final
 
-from echo_constants import Bilingual
+from echo_constants import Bilingual, EchoError
 from echo_core.engine import TurnPlan
 from echo_core.ports import ShadowStore
 from echo_prompts import pis
@@ -35,6 +35,19 @@ LEFT_OUT: Final = Bilingual(
     en="The tool {name} cannot be offered to Gemini: {why}",
     fr="L'outil {name} ne peut pas être proposé à Gemini : {why}",
 )
+
+
+class NothingAsked(EchoError):
+    """The conversation holds no message that could be answered."""
+
+    code = "nothing_asked"
+    api_status = 400
+    audience = "user"
+    message = Bilingual(en="There is no message to answer.", fr="Il n'y a aucun message auquel répondre.")
+    remedy = Bilingual(
+        en="Write something or attach a file, then send it.",
+        fr="Écrivez quelque chose ou joignez un fichier, puis envoyez.",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +93,8 @@ class ContextBuilder:
         """See `Orchestrator.prepare_context`."""
         model = self.model(settings.model_level)
         system_text, history = await self._conversation(call, store, model)
+        if not history.contents and not history.lead:
+            raise NothingAsked(f"{len(call.body.get('messages') or [])} messages hold nothing to answer")
         tools = convert_owui_tools([tool["spec"] for tool in call.tools.values()], backend=self.backend_name)
         plan = TurnPlan(
             model_id=model.backend_id(self.backend_name),

@@ -5,11 +5,12 @@ from dataclasses import asdict
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Depends, HTTPException, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, SecretStr
 
-from echo_constants import ECHO_VERSION, LOCALES, AuthError, EchoError
+from echo_constants import ECHO_VERSION, LOCALES, AuthError, Bilingual, EchoError
 from echo_runtime.key_service import KeyService
 from echo_state_manager.identity import INSTANCE_OWNER, IdentityStore
 from echo_ui import static_file
@@ -23,6 +24,11 @@ _GUARDED: Final = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-r
 _PRIVATE: Final = {**_GUARDED, "Cache-Control": "no-store"}
 
 Guard = Callable[..., Any]
+
+
+MALFORMED: Final = Bilingual(
+    en='Send a JSON object of the form {"key": "…"}.', fr='Envoyez un objet JSON de la forme {"key": "…"}.'
+)
 
 
 class KeyForm(BaseModel):
@@ -44,6 +50,8 @@ class _EchoRoute(APIRoute):
                 status = 400 if isinstance(error, AuthError) else 503
                 texts = {locale: error.user_message(locale) for locale in LOCALES}
                 response = JSONResponse({"code": error.code, "message": texts}, status)
+            except RequestValidationError:  # its own text would hold what was typed, which may be a key
+                response = JSONResponse({"code": "malformed", "message": {"en": MALFORMED.en, "fr": MALFORMED.fr}}, 422)
             response.headers.update({name: value for name, value in _PRIVATE.items() if name not in response.headers})
             return response
 

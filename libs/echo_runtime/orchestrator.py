@@ -21,7 +21,7 @@ from echo_events import (
 from echo_runtime.backends import SIMULATOR_NOTICE, Backends
 from echo_runtime.call import PipeCall
 from echo_runtime.context import ContextBuilder, Prepared
-from echo_runtime.incidents import refusal, report
+from echo_runtime.incidents import refusal, refuse, report
 from echo_runtime.item_ids import item_prefix
 from echo_runtime.locking import VersionLocker
 from echo_runtime.media import OwuiMediaStore
@@ -104,11 +104,14 @@ class Orchestrator:
         return await answer_task(call.body, backend=backend, model=model, model_id=model_id)
 
     async def _sse(self, call: PipeCall) -> AsyncGenerator[bytes, None]:
-        renderer = self._renderer(call)
-        async with aclosing(self.events(call)) as events:
-            async for event in events:
-                for wire in renderer.render(event):
-                    yield b"data: " + dumps(wire) + b"\n\n"
+        try:
+            renderer = self._renderer(call)
+            async with aclosing(self.events(call)) as events:
+                async for event in events:
+                    for wire in renderer.render(event):
+                        yield _sse_event(wire)
+        except Exception as error:  # also what is no turn's fault must not reach the reader bare
+            yield _sse_event(refuse(error, call))
         yield b"data: [DONE]\n\n"
 
     async def _whole(self, call: PipeCall) -> Any:
@@ -178,3 +181,7 @@ class Orchestrator:
             "created_s": int(self._clock.now_s()),
             "model": call.called_model,
         }
+
+
+def _sse_event(wire: dict[str, Any]) -> bytes:
+    return b"data: " + dumps(wire) + b"\n\n"

@@ -89,15 +89,16 @@ class Settler:
 
     async def _compared(self, head: RowHead, shadow: Shadow | None, text: RowText) -> Shadow:
         displayed = visible_text(text.content, text.output)
-        if shadow is None or not unedited(shadow, displayed):
+        never_stored = head.role == "model" and not displayed and not text.done
+        if shadow is None or not (never_stored or unedited(shadow, displayed)):
             shadow = await self._former(head, displayed) or await self._cold(head, text, displayed)
-        elif shadow.state in ("stopped", "failed") and await self._shown(shadow, text):
+        elif (never_stored or shadow.state in ("stopped", "failed")) and await self._shown(shadow, text):
             displayed = shadow.visible_text
         lock = lock_for(head, displayed, self._clock.now_s())
         return shadow if shadow.lock == lock else replace(shadow, lock=lock)
 
     async def _shown(self, shadow: Shadow, text: RowText) -> bool:
-        """Show in the row of a broken-off answer what we hold beyond it; False when there is nothing to add."""
+        """Show in the row of an answer what we hold beyond it; False when there is nothing to add."""
         message_id = shadow.message_id
         if not self._call.is_saved or message_id == self._call.message_id or message_id in RUNNING:
             return False

@@ -43,9 +43,20 @@ class ChatStores:
         if not call.is_saved and not call.is_temporary:
             yield None
             return
+        if call.is_temporary:
+            await self._drop_left(call)
         owner = await _owui.chat_owner(call.chat_id) if call.is_saved else None
         async with self._sessions.open(owner or call.user_id, call.chat_id) as store:
             yield store
+
+    async def _drop_left(self, call: PipeCall) -> None:
+        """Let go of temporary chats whose browser is gone; their ids end with the socket's."""
+        others = [chat for chat in self._sessions.temporary_chats() if chat[1] != call.chat_id]
+        sockets = {chat: chat[1].partition(":")[2] for chat in others}
+        there = await _owui.connected(list(sockets.values())) if sockets else set()
+        for (user_id, chat_id), socket_id in sockets.items():
+            if socket_id not in there:
+                await self._sessions.release_chat(user_id, chat_id)
 
     async def _forget_old(self, user_id: str, store: SessionStore) -> None:
         """Once a day and user; the age of what is kept has no finer meaning."""

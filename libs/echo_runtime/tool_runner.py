@@ -4,15 +4,18 @@ import asyncio
 import inspect
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from echo_core.ports import ToolOutcome, ToolRequest
 from echo_protocol import wrap_tool_output
 from echo_runtime import _owui
 from echo_runtime.call import PipeCall
-from echo_utils import dumps
+from echo_utils import dumps, well_formed
 
 log = logging.getLogger(__name__)
+
+#: About 60,000 tokens: one result may not fill the window. Source: our choice; the window has 1,048,576 tokens.
+MAX_RESULT_CHARS: Final = 240_000
 
 
 class OwuiToolRunner:
@@ -50,9 +53,12 @@ class OwuiToolRunner:
                 )
         except TimeoutError:
             return _failed(request, f"The tool did not answer within {self._timeout_s:g} seconds.")
-        except Exception as error:  # whatever a tool throws goes to the model, and to the log
+        except BaseException as error:  # whatever a tool throws goes to the model; sys.exit() must not end the server
+            if isinstance(error, GeneratorExit) or (isinstance(error, asyncio.CancelledError) and _we_are_cancelled()):
+                raise
             log.warning("tool %s failed: %s", request.name, type(error).__name__, exc_info=error)
-            return _failed(request, f"{type(error).__name__}: {error}")
+            return _failed(request, f"{type(error).__name__}: {_words_of(error)}")
+        text = _fitting(well_formed(text))
         return ToolOutcome(
             card_id=request.card_id,
             response=wrap_tool_output(text),
@@ -89,6 +95,27 @@ def _accepted(tool: Mapping[str, Any], args: Mapping[str, Any]) -> dict[str, Any
     return {name: value for name, value in args.items() if name in declared}
 
 
+def _we_are_cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+def _words_of(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception:
+        return "(it could not even say why)"
+
+
+def _fitting(text: str) -> str:
+    """A result that leaves room for the conversation; what is cut off is said."""
+    left_out = len(text) - MAX_RESULT_CHARS
+    if left_out <= 0:
+        return text
+    return f"{text[:MAX_RESULT_CHARS]}\n\n[The tool returned {left_out} more characters, which are left out here.]"
+
+
 def _failed(request: ToolRequest, reason: str) -> ToolOutcome:
+    reason = well_formed(reason)
     text = dumps({"error": reason}).decode()
     return ToolOutcome(card_id=request.card_id, response={"error": reason}, text=text)

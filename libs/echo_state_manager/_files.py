@@ -99,7 +99,7 @@ def identity_of(path: Path) -> Identity:
     """Which file a path names now; blocks on the disk."""
     try:
         status = os.stat(path)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     return status.st_dev, status.st_ino
 

@@ -76,7 +76,9 @@ class IdentityStore:
                 known = await connection.execute_fetchall("SELECT 1 FROM sqlite_master WHERE name = 'vault_meta'")
                 if list(known):
                     rows = await connection.execute_fetchall("SELECT key, value FROM vault_meta")
-                    self._box_of({str(key): bytes(value) for key, value in rows})
+                    meta = {str(key): bytes(value) for key, value in rows}
+                    if meta:  # empty for the moment between another process's tables and its salt
+                        self._box_of(meta)
         except sqlite3.Error as error:
             typed = store_error(error)
             raise (_unusable(typed) if isinstance(typed, UnusableFileError) else typed) from error

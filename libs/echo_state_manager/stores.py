@@ -171,6 +171,11 @@ class SessionStores:
             return False
         return await to_thread.run_sync(path.is_file)
 
+    def temporary_chats(self) -> list[tuple[str, str]]:
+        """(user id, chat id) of every chat that is kept in memory only."""
+        with self._guard:
+            return list(self._temporary)
+
     async def chats_on_disk(self) -> list[tuple[str, str]]:
         """(user id, chat id) of every chat that has a folder, for reconciling with Open WebUI's table."""
         return await to_thread.run_sync(lambda: list(self._paths.chats_on_disk()))

@@ -2,7 +2,7 @@
 
 from echo_utils.hashes import HASH_TAG, sha256_tagged, untagged
 from echo_utils.json_bytes import canonical_json, dumps
-from echo_utils.text import normalise_visible_text, split_thought_process
+from echo_utils.text import normalise_visible_text, split_thought_process, well_formed
 
 __all__ = [
     "HASH_TAG",
@@ -12,4 +12,5 @@ __all__ = [
     "sha256_tagged",
     "split_thought_process",
     "untagged",
+    "well_formed",
 ]

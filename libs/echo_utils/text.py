@@ -48,6 +48,11 @@ def split_thought_process(text: str) -> tuple[str, str]:
     return "\n\n".join(t for t in thoughts if t), "".join(answer).strip()
 
 
+def well_formed(text: str) -> str:
+    """The text with every lone surrogate replaced by U+FFFD: neither UTF-8 nor Open WebUI's database can hold one."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
 def normalise_visible_text(text: str) -> str:
     r"""Bring visible text to one form for comparison: no blocks, NFC, `\n`, single spaces, no blank lines.
 

@@ -1,7 +1,9 @@
 """The container daemon, and the image built on it once."""
 
+import os
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +12,9 @@ from docker_tools import ROOT
 
 IMAGE = "echo-open-webui:test"
 
+#: Variable that names a folder in which a hand-made daemon keeps its images, so that the next run builds quickly.
+KEPT_FOLDER = "ECHO_DOCKER_FOLDER"
+
 
 @pytest.fixture(scope="session")
 def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
@@ -17,13 +22,14 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
     own = machines_daemon_answers()
     if not own:
         require_daemon_parts()
-    made = Daemon(None if own else tmp_path_factory.mktemp("docker") / "d")
+    kept = os.environ.get(KEPT_FOLDER)
+    made = Daemon(None if own else Path(kept) if kept else tmp_path_factory.mktemp("docker") / "d")
     try:
         made.start(isolated=False)
         ensure_base_image(made, tmp_path_factory.mktemp("base"))
         yield made
     finally:
-        made.remove()
+        made.remove(keep_images=bool(kept))
 
 
 @pytest.fixture(scope="session")

@@ -100,7 +100,7 @@ def test_the_example_holds_no_secret_and_one_thing_to_fill_in() -> None:
 def test_the_image_runs_as_a_plain_user_from_pinned_packages_with_a_health_check() -> None:
     text = DOCKERFILE.read_text(encoding="utf-8")
     final = text[text.rindex("FROM ") :]
-    assert text.count("FROM ${BASE_IMAGE}") == 2 and "ARG BASE_IMAGE=python:3.11-slim" in text
+    assert text.count("FROM ${BASE_IMAGE}") == 3 and "ARG BASE_IMAGE=python:3.11-slim" in text
     assert all("--require-hashes" in line for line in text.splitlines() if "pip install" in line and "-r " in line)
     assert "USER 10001:10001" in final and "HEALTHCHECK" in final and "OFFLINE_MODE=true" in final
     assert "SECRET" not in text and "API_KEY" not in text

@@ -72,11 +72,13 @@ class ChatPage:
         console: console errors and uncaught exceptions so far.
     """
 
-    def __init__(self, browser: Browser, url: str, *, language: str = "en-US", width: int = 1280) -> None:
+    def __init__(
+        self, browser: Browser, url: str, *, language: str = "en-US", width: int = 1280, height: int = 900
+    ) -> None:
         self.url = url
         self.language = language
         self.context: BrowserContext = browser.new_context(
-            locale=language, viewport={"width": width, "height": 900}, base_url=url
+            locale=language, viewport={"width": width, "height": height}, base_url=url
         )
         self.context.set_default_timeout(WAIT_MS)
         self.console: list[str] = []
@@ -184,7 +186,9 @@ class ChatPage:
 
     def _read(self, message: Locator) -> tuple[str, str]:
         role = "assistant" if message.locator(".chat-assistant").count() else "user"
-        return role, message.locator(f".chat-{role}").first.inner_text().strip()
+        # Below a user's text stands the time, shown or hidden by where the mouse is.
+        text = ".chat-user .markdown-prose" if role == "user" else ".chat-assistant"
+        return role, message.locator(text).first.inner_text().strip()
 
     def _remember(self, **items: str) -> None:
         self.page.goto("/static/favicon.png")  # same origin, and no page that would act on what is remembered

@@ -72,7 +72,14 @@ def ended(process: psutil.Process) -> bool:
 
 def test_a_crash_loses_nothing_and_a_second_start_takes_over(tmp_path: Path) -> None:
     port, sim_port = free_port(), free_port()
-    ports = ["--port", str(port), "--sim-port", str(sim_port), "--data", str(tmp_path)]
+    data = tmp_path / "data"
+    data.mkdir()
+    for folder in (
+        tmp_path,
+        data,
+    ):  # Open WebUI imports `png` if it finds one; it must not look where people keep files
+        (folder / "png.py").write_text("raise RuntimeError('a stray file was imported')")
+    ports = ["--port", str(port), "--sim-port", str(sim_port), "--data", str(data)]
     account = ["--admin-email", "ada@localhost", "--admin-password", "correct horse"]
 
     url = f"http://127.0.0.1:{port}"
@@ -87,7 +94,7 @@ def test_a_crash_loses_nothing_and_a_second_start_takes_over(tmp_path: Path) -> 
         turn = client.turn("Remember me.")
         assert turn.text and not turn.error
 
-        with up("--demo", "--port", str(free_port()), "--data", str(tmp_path)) as rival:
+        with up("--demo", "--port", str(free_port()), "--data", str(data)) as rival:
             told = json.loads(rival.process.communicate(timeout=200)[0])
             assert told["error"]["code"] == "already_running" and rival.process.returncode == ExitCode.CONFIG
 
@@ -112,9 +119,9 @@ def test_a_crash_loses_nothing_and_a_second_start_takes_over(tmp_path: Path) -> 
         require_free_port("127.0.0.1", port, "--port")
         require_free_port("127.0.0.1", sim_port, "--sim-port")
 
-    logs = {log.name for log in (tmp_path / "run" / "logs").iterdir()}
+    logs = {log.name for log in (data / "run" / "logs").iterdir()}
     assert {"open-webui.log", "open-webui.log.1", "simulator.log"} <= logs
-    assert (tmp_path / "echo").is_dir() and (tmp_path / "webui.db").is_file()
+    assert (data / "echo").is_dir() and (data / "webui.db").is_file()
 
 
 def test_ctrl_c_while_starting_ends_everything(tmp_path: Path) -> None:

@@ -108,9 +108,6 @@ def _judge_secret(here: Surroundings, path: Path) -> Iterator[Finding]:
         secret = master_secret(here.environ)
     except SecretKeyMissingError:
         return  # the environment's check says so
-    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
-        if database.execute("PRAGMA user_version").fetchone()[0] != IDENTITY_SCHEMA_VERSION:
-            return  # opening would bring it to our schema, and doctor changes nothing
     try:
         asyncio.run(IdentityStore(path, secret, SystemClock()).check_secret())
     except SecretKeyMismatchError as error:

@@ -355,7 +355,7 @@ def test_an_unchanged_rewrite_is_accepted(data: Path, tmp_path: Path) -> None:
 def test_a_safe_member_path_never_leaves_its_folder(name: str) -> None:
     path = safe_member_path(name)
     if path is not None:
-        assert os.path.normpath(f"/root/{path}").startswith("/root/")
+        assert os.path.normpath(f"/base/{path}").startswith("/base/")
         assert path.as_posix() == name.rstrip("/")
 
 
@@ -365,8 +365,8 @@ def test_a_safe_link_never_leaves_the_folder(parts: list[str], depth: int) -> No
     assert link is not None
     target = "/".join(parts)
     if safe_link_target(link, target):
-        landing = os.path.normpath(os.path.join("/root", *link.parts[:-1], target))
-        assert landing == "/root" or landing.startswith("/root/")
+        landing = os.path.normpath(os.path.join("/base", *link.parts[:-1], target))
+        assert landing == "/base" or landing.startswith("/base/")
 
 
 def test_without_unnamed_files_the_name_still_comes_last(tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ from echo_cli._model_record import new_record
 from echo_cli.doctor import Outcome, examine
 from echo_cli.doctor import report_facts as facts_of
 from echo_constants import ECHO_VERSION, LOCALES, Bilingual, ConfigError
+from echo_http.clock import SystemClock
 from echo_state_manager.crypto import MasterSecret
 from echo_state_manager.identity import IdentityStore
 from echo_state_manager.schema import IDENTITY_SCHEMA_VERSION, SESSION_SCHEMA_VERSION
@@ -230,8 +231,13 @@ def data(tmp_path: Path) -> Path:
     """A data folder with a real identity.db and a session.db of our schema."""
     root = tmp_path / "echo"
     root.mkdir()
-    store = IdentityStore(root / "identity.db", MasterSecret("WEBUI_SECRET_KEY", SECRET))
-    asyncio.run(store.put_secret("", "gemini_api_key", "some key"))
+
+    async def fill() -> None:
+        store = IdentityStore(root / "identity.db", MasterSecret("WEBUI_SECRET_KEY", SECRET), SystemClock())
+        await store.put_secret("", "gemini_api_key", "some key")
+        await store.close()
+
+    asyncio.run(fill())
     session = root / "users/u1/chats/c1/session.db"
     session.parent.mkdir(parents=True)
     with closing(sqlite3.connect(session)) as database, database:

@@ -7,7 +7,7 @@ import pytest
 
 from echo_constants import EchoError, UpstreamError
 from echo_core import EmptyAnswer, PromptBlocked, TokensSpentThinking, TurnEngine, TurnPlan, TurnRecord
-from echo_core.ports import OnWait
+from echo_core.ports import OnWait, ToolRequest
 from echo_events import (
     MediaShown,
     SourcesFound,
@@ -202,3 +202,19 @@ async def test_grounding_becomes_sources() -> None:
     events = await run(engine_over(ScriptedBackend([last])))
     [found] = [event for event in events if isinstance(event, SourcesFound)]
     assert found.sources[0]["source"]["url"] == "https://a.example"
+
+
+async def test_every_card_gets_a_result_even_when_running_tools_breaks() -> None:
+    def broken(request: ToolRequest) -> str:
+        if request.name == "a":
+            raise RuntimeError("nobody foresaw this")
+        return "fine"
+
+    backend = ScriptedBackend([chunk(call("a"), call("b"), finish="STOP")])
+    seen: list[TurnEvent] = []
+    with pytest.raises(RuntimeError):
+        async for event in engine_over(backend, ScriptedTools(broken)).run(PLAN):
+            seen.append(event)
+    cards = {event.call_id for event in seen if isinstance(event, ToolCalled)}
+    assert {event.call_id for event in seen if isinstance(event, ToolFinished)} == cards
+    assert len(cards) == 2

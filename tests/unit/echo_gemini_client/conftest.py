@@ -2,7 +2,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 
-from echo_gemini_client import AiStudioApi, Api, ClientSettings, EchoGeminiClient, OnWait
+from echo_core.ports import OnWait
+from echo_gemini_client import AiStudioApi, Api, ClientSettings, EchoGeminiClient
 from echo_http import CircuitBreaker, EchoTransport, ProxySettings, TransportSettings
 from gemini_scripts import KEY, Waits
 from http_servers import Certificates, InstantClock

@@ -13,9 +13,12 @@ from echo_http import (
     ConnectionLost,
     ConnectionSettings,
     EchoTransport,
+    FirstByteTimeout,
+    IdleTimeout,
     ProxySettings,
     RequestNotProcessed,
     StreamLimits,
+    TlsSetupError,
     TransportSettings,
 )
 from http_servers import AsgiServer, Certificates, ConnectProxy, FakeClock, H2Server, ServerStream, eventually
@@ -249,6 +252,12 @@ async def test_an_unknown_ca_is_refused(transport: EchoTransport, certificates: 
         assert server.requests == []
 
 
+async def test_a_ca_file_that_is_missing_is_named(make_transport: Callable[..., EchoTransport]) -> None:
+    transport = make_transport(settings=TransportSettings(ca_file="/nowhere/ca.pem", proxies=DIRECT))
+    with pytest.raises(TlsSetupError):
+        await transport.handle_async_request(post("https://localhost:1/"))
+
+
 @pytest.mark.parametrize("secure", [False, True])
 async def test_a_server_without_http2_is_served_over_http1(
     make_transport: Callable[..., EchoTransport], certificates: Certificates, secure: bool
@@ -261,6 +270,24 @@ async def test_a_server_without_http2_is_served_over_http1(
             assert response.extensions["http_version"] == b"HTTP/1.1"
         assert server.prefaces == (0 if secure else 1), "the server's ways are remembered"
         assert server.connections == 3
+
+
+async def test_over_http1_silence_times_out_and_closing_early_stops_the_server(transport: EchoTransport) -> None:
+    async with Http1OnlyServer(None, answer=b"HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\nhello") as server:
+        response = await transport.handle_async_request(
+            post(server.url, body=b"12345", limits=StreamLimits(idle_s=0.05))
+        )
+        with pytest.raises(IdleTimeout):
+            await read_all(response)
+        response = await transport.handle_async_request(post(server.url, body=b"12345"))
+        assert await anext(aiter(response.stream)) == b"hello"
+        await response.aclose()
+        await eventually(lambda: server.gone == 2)
+    async with Http1OnlyServer(None, answer=b"") as server:
+        with pytest.raises(FirstByteTimeout):
+            await transport.handle_async_request(
+                post(server.url, body=b"12345", limits=StreamLimits(first_byte_s=0.05))
+            )
 
 
 async def test_a_real_server_takes_prior_knowledge_and_tls(
@@ -331,16 +358,22 @@ async def test_two_event_loops_share_one_transport() -> None:
 
 
 class Http1OnlyServer:
-    """Closes connections that begin with the HTTP/2 preface, as many HTTP/1.1 servers do after a 400."""
+    """Closes connections that begin with the HTTP/2 preface, as many HTTP/1.1 servers do after a 400.
 
-    def __init__(self, tls: ssl.SSLContext | None) -> None:
+    Args:
+        answer: sent instead of the whole answer; the connection then stays open until the client closes it.
+    """
+
+    def __init__(self, tls: ssl.SSLContext | None, answer: bytes | None = None) -> None:
         self._tls = tls
-        self.connections = self.prefaces = 0
+        self._answer = answer
+        self.connections = self.prefaces = self.gone = 0
         self.url = ""
 
     async def __aenter__(self) -> "Http1OnlyServer":
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=self._tls)
-        self.url = f"{'https' if self._tls else 'http'}://localhost:{self._server.sockets[0].getsockname()[1]}"
+        scheme = "https" if self._tls else "http"
+        self.url = f"{scheme}://localhost:{self._server.sockets[0].getsockname()[1]}"
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -357,7 +390,11 @@ class Http1OnlyServer:
         if head.startswith(b"PRI"):
             self.prefaces += 1
             writer.write(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
-        else:
+        elif self._answer is None:
             body = await reader.readexactly(5)
             writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\nconnection: close\r\n\r\n1.1 " + body)
+        else:
+            writer.write(self._answer)
+            await reader.read()
+            self.gone += 1
         writer.close()

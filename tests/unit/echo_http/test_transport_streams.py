@@ -279,3 +279,21 @@ async def test_an_upload_that_stalls_times_out(make_transport: Callable[..., Ech
         with pytest.raises(IdleTimeout, match="sending"):
             await sending
         await eventually(lambda: len(server.resets) == 1)
+
+
+@pytest.mark.parametrize("status", [None, "abc", ""])
+@pytest.mark.parametrize("ends", [True, False])
+async def test_an_answer_without_a_status_is_refused_at_once(
+    transport: EchoTransport, status: str | None, ends: bool
+) -> None:
+    async def headless(stream: ServerStream) -> None:
+        await stream.complete.wait()
+        config = stream.connection.h2.config
+        config.validate_outbound_headers = config.normalize_outbound_headers = False
+        fields = [("x", "y")] if status is None else [(":status", status), ("x", "y")]
+        stream.connection.h2.send_headers(stream.id, fields, end_stream=ends)
+        stream.connection.flush()
+
+    async with H2Server(headless) as server:
+        with pytest.raises(httpx.TransportError):
+            await asyncio.wait_for(transport.handle_async_request(post(server)), 5)

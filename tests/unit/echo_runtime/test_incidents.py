@@ -103,3 +103,11 @@ async def test_what_was_mended_works_at_the_next_call(monkeypatch: pytest.Monkey
     with pytest.raises(loading.LibrariesUnfit):
         await loading.orchestrator()
     assert await loading.orchestrator() == "an orchestrator"
+
+
+@pytest.mark.parametrize("variables", [None, 5, {"{{USER_LANGUAGE}}": ["fr"]}])
+def test_a_language_that_is_none_is_read_as_english(variables: Any) -> None:
+    """A failure is told in the caller's language, so finding that out must never fail."""
+    metadata = {"variables": variables}
+    call = PipeCall(body={}, user={}, metadata=metadata, valves=None, tools={})
+    assert call.locale == "en"

@@ -236,6 +236,16 @@ async def test_a_folder_in_the_file_s_place_is_a_typed_error(path: Path, stores:
             pass
 
 
+async def test_a_file_in_the_place_of_an_open_chat_s_folder_is_a_typed_error(path: Path, stores: SessionStores) -> None:
+    async with stores.open(USER, CHAT) as store:
+        await store.seal(seal())
+    path.parent.rename(path.parent.with_name("moved-away"))
+    path.parent.write_text("in the way")
+    with pytest.raises(StoreUnavailableError):
+        async with stores.open(USER, CHAT):
+            pass
+
+
 @pytest.mark.parametrize(
     ("code", "kind"),
     [

@@ -22,6 +22,8 @@ class ServerModel:
 
     Args:
         generation: 2.0, 2.5, 3.0, 3.5, 3.7 or 4.0; rules switch on it.
+        cache_min_tokens: smallest prompt that implicit caching serves.
+        explicit_min_tokens: smallest explicit cache; None = the same.
         thinking: which control it takes: `none`, `budget` (tokens) or `level`.
         budget_off: a budget of 0 turns thinking off.
         default_thinks: thinks when the request does not say.
@@ -34,6 +36,7 @@ class ServerModel:
     title: str
     generation: float
     cache_min_tokens: int
+    explicit_min_tokens: int | None = None
     methods: str = _CHAT_METHODS
     thinking: str = "none"
     levels: tuple[str, ...] = ()

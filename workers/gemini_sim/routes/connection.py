@@ -19,12 +19,9 @@ async def reset_stream(send: Send) -> None:
     Raises:
         RuntimeError: the server is not the hypercorn version that this knows.
     """
-    stream: Any = getattr(send, "__self__", None)
-    protocol: Any = getattr(getattr(stream, "send", None), "__self__", None)
+    stream, protocol = _objects(send)
     if hasattr(protocol, "stream_buffers"):
-        buffer = protocol.stream_buffers.get(stream.stream_id)
-        if buffer is not None and buffer.buffer:
-            await buffer.drain()
+        await flushed(send)
         protocol.connection.reset_stream(stream.stream_id, error_code=_INTERNAL_ERROR)
         await protocol._flush()
         return
@@ -34,3 +31,20 @@ async def reset_stream(send: Send) -> None:
         raise RuntimeError("resetting a stream needs hypercorn's stream objects")
     await writer.drain()
     writer.transport.abort()
+
+
+async def flushed(send: Send) -> None:
+    """Wait until what was sent on an HTTP/2 stream has left, or the client has reset it; other forms do not wait.
+
+    Hypercorn takes a body faster than the client's window lets it go, so an application can be done long before.
+    """
+    stream, protocol = _objects(send)
+    buffer = getattr(protocol, "stream_buffers", {}).get(getattr(stream, "stream_id", None))
+    if buffer is not None and buffer.buffer:
+        await buffer.drain()
+
+
+def _objects(send: Send) -> tuple[Any, Any]:
+    """Hypercorn's stream object behind `send`, and its protocol; None where the server is another one."""
+    stream: Any = getattr(send, "__self__", None)
+    return stream, getattr(getattr(stream, "send", None), "__self__", None)

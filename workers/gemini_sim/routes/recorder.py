@@ -11,7 +11,7 @@ from starlette.datastructures import Headers, QueryParams
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from echo_workers.gemini_sim.core.frames import JSON_HEADERS, STREAM_HEADERS
-from echo_workers.gemini_sim.routes.connection import reset_stream
+from echo_workers.gemini_sim.routes.connection import flushed, reset_stream
 from echo_workers.gemini_sim.services.accounting import account_scripted
 from echo_workers.gemini_sim.services.journal import Entry
 from echo_workers.gemini_sim.services.scripts import Script
@@ -89,21 +89,21 @@ class Recorder:
         entry = self._state.journal.open(scope["method"], path, scope["http_version"], scope["headers"], body)
         text = body.decode("utf-8", "backslashreplace")
         method, model = rpc_of(scope["method"], scope["path"], text)
-        script = self._state.scripts.take(method, model, text)
+        script = self._state.scripts.take(scope["method"], method, model, text)
+        gone = asyncio.create_task(_disconnected(receive))
         if script is None:
             self._state.settle()
-            serve = self._answer(scope, body, send, entry)
+            serve = self._answer(scope, body, send, entry, gone)
         else:
             if script.status == 200 and method in ("generateContent", "streamGenerateContent"):
                 # Counted when somebody looks, so that a scripted answer costs no more than its bytes.
                 count = partial(account_scripted, self._state, entry, scope["path"], _identity(scope), body)
                 self._state.pending.append(count)
-            serve = self._play(script, method, send, entry)
-        await self._until_gone(serve, receive, entry)
+            serve = self._play(script, method, send, entry, gone)
+        await self._until_gone(serve, gone, entry)
 
-    async def _until_gone(self, serve: Coroutine[Any, Any, None], receive: Receive, entry: Entry) -> None:
+    async def _until_gone(self, serve: Coroutine[Any, Any, None], gone: asyncio.Task[None], entry: Entry) -> None:
         work = asyncio.create_task(serve)
-        gone = asyncio.create_task(_disconnected(receive))
         try:
             await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
             if work.done():
@@ -115,7 +115,7 @@ class Recorder:
             gone.cancel()
             await asyncio.gather(work, gone, return_exceptions=True)
 
-    async def _answer(self, scope: Scope, body: bytes, send: Send, entry: Entry) -> None:
+    async def _answer(self, scope: Scope, body: bytes, send: Send, entry: Entry, gone: asyncio.Task[None]) -> None:
         scope = {**scope, "sim_entry": entry}
         delivered = False
 
@@ -130,12 +130,12 @@ class Recorder:
             if message["type"] == "http.response.start":
                 entry.status = message["status"]
             elif message["type"] == "http.response.body" and not message.get("more_body"):
-                entry.ended = "complete"
+                await _note_end(entry, gone, send)
             await send(message)
 
         await self._app(scope, replay, tracked)
 
-    async def _play(self, script: Script, method: str, send: Send, entry: Entry) -> None:
+    async def _play(self, script: Script, method: str, send: Send, entry: Entry, gone: asyncio.Task[None]) -> None:
         entry.status = script.status
         is_stream = script.status == 200 and method == "streamGenerateContent"
         headers = {
@@ -155,7 +155,7 @@ class Recorder:
             await send({"type": "http.response.start", "status": script.status, "headers": raw})
         match script.end:
             case "close":
-                entry.ended = "complete"
+                await _note_end(entry, gone, send)
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
             case "reset":
                 entry.ended = "reset_by_server"
@@ -170,6 +170,17 @@ def _identity(scope: Scope) -> str:
     headers, query = Headers(scope=scope), QueryParams(scope["query_string"])
     bearer = headers.get("authorization", "").removeprefix("Bearer ").strip()
     return headers.get("x-goog-api-key") or query.get("key") or bearer
+
+
+async def _note_end(entry: Entry, gone: asyncio.Task[None], send: Send) -> None:
+    """Before the last frame: did everything reach somebody?
+
+    Sends to a stream that the client has reset return at once and without a word, so a script without delays would run
+    to its end before the loop had told us.
+    """
+    await flushed(send)
+    await asyncio.sleep(0)
+    entry.ended = "reset_by_client" if gone.done() else "complete"
 
 
 async def _disconnected(receive: Receive) -> None:

@@ -83,11 +83,9 @@ class CacheStore:
             GoogleRefusal: 400, too small (third-party wording, minimum by model) or an expiry that makes no sense.
         """
         total = sum(segment.tokens for segment in segments)
-        if total < model.cache_min_tokens:
-            raise invalid(
-                f"Cached content is too small. total_token_count={total}, "
-                f"min_total_token_count={model.cache_min_tokens}"
-            )
+        smallest = model.cache_min_tokens if model.explicit_min_tokens is None else model.explicit_min_tokens
+        if total < smallest:
+            raise invalid(f"Cached content is too small. total_token_count={total}, min_total_token_count={smallest}")
         self._count += 1
         digest = hashlib.sha256(f"cache{self._count}".encode()).digest()
         cache = CachedContent(

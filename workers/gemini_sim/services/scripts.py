@@ -3,23 +3,31 @@
 import base64
 import re
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 End = Literal["close", "reset", "hang"]
 
+_HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_HEADER_TEXT: Final = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
+
 
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _null_is_absent(cls, value: Any) -> Any:
+        return {key: item for key, item in value.items() if item is not None} if isinstance(value, dict) else value
 
 
 class Match(_Strict):
     """Which request an entry answers; an absent field matches everything.
 
     Attributes:
-        method: RPC name, such as `streamGenerateContent`, `countTokens`, `listModels` or `token`.
-        model: model id without `models/`.
+        method: RPC name, such as `streamGenerateContent`, `countTokens`, `listModels` or `token`, or an HTTP verb.
+        model: model id, with or without `models/`.
         body_regex: searched in the body's text; `.` matches line ends too.
     """
 
@@ -75,12 +83,20 @@ class Script(_Strict):
     end: End = "close"
     times: int = Field(default=1, ge=-1)
 
-    def fits(self, method: str, model: str, body: str) -> bool:
+    @field_validator("headers")
+    @classmethod
+    def _sendable(cls, value: dict[str, str]) -> dict[str, str]:
+        for name, text in value.items():
+            if not _HEADER_NAME.fullmatch(name) or not _HEADER_TEXT.fullmatch(text):
+                raise ValueError(f"no HTTP header: {name!r}: {text!r}")
+        return value
+
+    def fits(self, verb: str, method: str, model: str, body: str) -> bool:
         """Whether this entry answers such a request."""
         match = self.match
         return (
-            match.method in (None, method)
-            and match.model in (None, model)
+            match.method in (None, method, verb)
+            and (match.model is None or match.model.removeprefix("models/") == model)
             and (match.body_regex is None or re.search(match.body_regex, body, re.DOTALL) is not None)
         )
 
@@ -96,10 +112,17 @@ class ScriptQueue:
         self._entries += [(script, script.times) for script in scripts if script.times]
         return len(self._entries)
 
-    def take(self, method: str, model: str, body: str) -> Script | None:
-        """The entry for a request, None when the demo model answers."""
+    def take(self, verb: str, method: str, model: str, body: str) -> Script | None:
+        """The entry for a request, None when the demo model answers.
+
+        Args:
+            verb: HTTP method.
+            method: RPC name.
+            model: model id without `models/`.
+            body: the request's text.
+        """
         for index, (script, left) in enumerate(self._entries):
-            if script.fits(method, model, body):
+            if script.fits(verb, method, model, body):
                 if left == 1:
                     del self._entries[index]
                 elif left > 1:

@@ -202,3 +202,11 @@ async def test_the_page_and_its_files_are_served(setup: Setup, expected_types: d
     assert "script-src 'self'" in policy
     for name in ("absent.js", "..%2f__init__.py", "__init__.py"):
         assert (await setup.client.get(f"/echo/hud/static/{name}")).status_code == 404
+
+
+@pytest.mark.parametrize("body", [{"keyy": "not-a-real-key-but-secret"}, {}])
+async def test_a_malformed_request_is_told_without_repeating_what_was_typed(setup: Setup, body: dict[str, str]) -> None:
+    answer = await call(setup, "PUT", "/echo/api/keys", **body)
+    assert answer.status_code == 422
+    assert "but-secret" not in answer.text
+    assert set(answer.json()["message"]) == {"en", "fr"}

@@ -3,6 +3,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -178,6 +179,15 @@ def test_several_processes_may_create_the_file_at_once(path: Path) -> None:
         await store.close()
 
     asyncio.run(check())
+
+
+async def test_a_file_that_another_process_is_just_making_belongs_to_everybody(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE vault_meta (key TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID")
+    store = IdentityStore(path, MasterSecret("ECHO_SECRET_KEY", "any secret"), ManualClock())
+    await store.check_secret()
+    assert path.exists()
 
 
 async def test_settings_belong_to_one_user(store: IdentityStore) -> None:

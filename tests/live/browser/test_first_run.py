@@ -79,3 +79,12 @@ def test_a_reload_shows_the_same(admin_page: ChatPage) -> None:
     assert_all_shown(admin_page)
     admin_page.assert_clean_console()
     assert admin_page.shot("first-run").stat().st_size > 0
+
+
+def test_the_admin_finds_the_valves_described_in_both_languages(live: Live, admin_page: ChatPage) -> None:
+    admin_page.page.goto("/admin/functions")
+    admin_page.page.get_by_role("button", name="Valves").first.click()
+    panel = admin_page.page.get_by_role("dialog")
+    for described in ("Gemini API key", "Clé Google AI Studio", "Where the Gemini API is", "Niveau de modèle"):
+        expect(panel.get_by_text(described)).to_be_visible()
+    assert admin_page.shot("admin-valves").stat().st_size > 0

@@ -1,37 +1,15 @@
 """Two plain users in the page: side by side, stopping, leaving and coming back, reading errors."""
 
 import re
-from collections.abc import Iterator
 
-import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
+from echo_protocol import Catalogue
 from echo_workers.gemini_sim.core import faults
 from live import answers
 from live.client import Client
 from live.page import ASSISTANT, COMPLETE, STOP, ChatPage
 from live.stack import Live
-
-
-@pytest.fixture(scope="module")
-def ada_page(live: Live, browser: Browser, ada: Client) -> Iterator[ChatPage]:
-    page = ChatPage(browser, live.url, language=ada.language)
-    page.enter(ada)
-    yield page
-    page.context.close()
-
-
-@pytest.fixture(scope="module")
-def lea_page(live: Live, browser: Browser, lea: Client) -> Iterator[ChatPage]:
-    page = ChatPage(browser, live.url, language=lea.language)
-    page.enter(lea)
-    yield page
-    page.context.close()
-
-
-@pytest.fixture(autouse=True)
-def _fresh(live: Live) -> None:
-    live.sim.reset()
 
 
 def drip(marker: str, *texts: str, delay_ms: float = 150, **more: object) -> faults.Entry:
@@ -132,3 +110,21 @@ def test_a_wait_is_shown_while_it_lasts(live: Live, lea_page: ChatPage) -> None:
     lea_page.wait_done()
     expect(answer).to_contain_text("Attente de Gemini : 3 s.")
     expect(answer).not_to_contain_text("Nouvel essai")
+
+
+def test_a_users_own_valves_are_in_the_panel_and_count(live: Live, lea_page: ChatPage, lea: Client) -> None:
+    lea_page.next_chat()
+    lea_page.page.locator("#model-valves-button").click()
+    panel = lea_page.page.get_by_role("dialog")
+    for described in ("Niveau du modèle", "Montrer le résumé des réflexions", "Temps de réflexion"):
+        expect(panel.get_by_text(described)).to_be_visible()
+    panel.locator("button[type=button]").first.click()  # "Default" becomes a choice
+    panel.get_by_role("combobox").select_option("PRO")
+    panel.locator("button[type=submit]").click()
+    lea_page.page.keyboard.press("Escape")
+    expect(panel).to_have_count(0)
+    lea_page.ask("Bonjour")
+    pro = Catalogue.load().resolve("MODEL_PRO", "ai_studio").backend_id("ai_studio")
+    assert f"/{pro}:" in live.sim.requests("streamGenerateContent")[0]["path"]
+    lea.post("/api/v1/functions/id/echo_orchestrator/valves/user/update", {})
+    lea_page.assert_clean_console()

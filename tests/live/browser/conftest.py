@@ -1,0 +1,45 @@
+"""One Chromium and one tab a person for all tests of this folder; a tab costs seconds, so tests share it.
+
+Each test begins with `next_chat` or `new_chat` and leaves no dialog open.
+"""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser
+
+from live.client import Client
+from live.page import ChatPage, chromium
+from live.stack import Live
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    """A headless Chromium; no test of this folder may be async, because Playwright's loop runs."""
+    with chromium() as started:
+        yield started
+
+
+def tab_of(browser: Browser, live: Live, client: Client) -> Iterator[ChatPage]:
+    page = ChatPage(browser, live.url, language=client.language)
+    page.enter(client)
+    yield page
+    page.context.close()
+
+
+@pytest.fixture(scope="package")
+def ada_page(live: Live, browser: Browser, ada: Client) -> Iterator[ChatPage]:
+    """Ada's tab, in English."""
+    yield from tab_of(browser, live, ada)
+
+
+@pytest.fixture(scope="package")
+def lea_page(live: Live, browser: Browser, lea: Client) -> Iterator[ChatPage]:
+    """Léa's tab, in French."""
+    yield from tab_of(browser, live, lea)
+
+
+@pytest.fixture(autouse=True)
+def _fresh(live: Live) -> None:
+    """The simulator starts each test empty."""
+    live.sim.reset()

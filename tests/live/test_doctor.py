@@ -1,0 +1,143 @@
+"""Doctor on a real Open WebUI: first all is well, then one thing after the other is really broken and put right."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from echo_cli import build_app
+from echo_cli._exit_codes import ExitCode
+from echo_cli._functions import discover_functions
+from echo_cli._installer import Installer
+from echo_cli._model_record import ECHO_MODEL_ID
+from live.client import Client
+from live.stack import Live
+
+PIPE = f"/api/v1/functions/id/{ECHO_MODEL_ID}"
+LIFECYCLE = "/api/v1/functions/id/echo_lifecycle"
+CHAT_CONFIG = "/api/v1/chats/config"
+OWN_KEY = "/echo/api/admin/key"
+
+
+def examine(live: Live) -> tuple[int, dict[str, Any]]:
+    arguments = ["doctor", "--url", live.api_url, "--token", live.admin.token or "", "--json"]
+    result = CliRunner().invoke(build_app(), arguments)
+    return result.exit_code, json.loads(result.stdout)
+
+
+def codes(report: dict[str, Any], severity: str = "problem") -> set[str]:
+    found = (finding for check in report["checks"] for finding in check["findings"])
+    return {finding["code"] for finding in found if finding["severity"] == severity}
+
+
+def test_a_fresh_installation_is_healthy_and_everything_was_looked_at(live: Live) -> None:
+    exit_code, report = examine(live)
+    assert codes(report) == set(), report
+    assert exit_code == ExitCode.OK and report["healthy"] is True
+    assert [check["name"] for check in report["checks"] if check["verdict"] == "skipped"] == []
+
+
+@contextmanager
+def toggled(admin: Client, path: str) -> Iterator[None]:
+    admin.post(f"{path}/toggle")
+    try:
+        yield
+    finally:
+        admin.post(f"{path}/toggle")
+
+
+@contextmanager
+def edited_function(admin: Client) -> Iterator[None]:
+    present = admin.get(PIPE)
+    admin.post(f"{PIPE}/update", {**present, "content": present["content"] + "\n# changed by hand\n"})
+    try:
+        yield
+    finally:
+        Installer(admin, discover_functions()).install()
+
+
+@contextmanager
+def edited_record(admin: Client, change: Callable[[dict[str, Any]], object]) -> Iterator[None]:
+    before = next(item for item in admin.get("/api/v1/models/base") if item["id"] == ECHO_MODEL_ID)
+    changed = json.loads(json.dumps(before))
+    change(changed)
+    admin.post("/api/v1/models/model/update", changed, id=ECHO_MODEL_ID)
+    try:
+        yield
+    finally:
+        admin.post("/api/v1/models/model/update", before, id=ECHO_MODEL_ID)
+
+
+@contextmanager
+def own_model(admin: Client) -> Iterator[None]:
+    record = {"id": "tutor", "base_model_id": ECHO_MODEL_ID, "name": "Tutor", "meta": {}}
+    admin.post("/api/v1/models/create", {**record, "params": {"function_calling": "legacy"}})
+    try:
+        yield
+    finally:
+        admin.post("/api/v1/models/model/delete", {"id": "tutor"})
+
+
+@contextmanager
+def own_compaction(admin: Client) -> Iterator[None]:
+    before = admin.get(CHAT_CONFIG)
+    admin.post(CHAT_CONFIG, {**before, "ENABLE_CONTEXT_COMPACTION": True})
+    try:
+        yield
+    finally:
+        admin.post(CHAT_CONFIG, before)
+
+
+@contextmanager
+def refused_key(admin: Client) -> Iterator[None]:
+    admin.request("PUT", OWN_KEY, {"key": "bad-key-that-nobody-takes"})
+    try:
+        yield
+    finally:
+        admin.delete(OWN_KEY)
+
+
+def set_param(record: dict[str, Any], key: str, value: object) -> None:
+    record["params"][key] = value
+
+
+BROKEN: dict[str, tuple[Callable[[Client], Any], str]] = {
+    "pipe switched off": (lambda admin: toggled(admin, PIPE), "pipe_off"),
+    "lifecycle switched off": (lambda admin: toggled(admin, LIFECYCLE), "lifecycle_not_running"),
+    "function edited by hand": (edited_function, "function_outdated"),
+    "built-in tools on": (
+        lambda admin: edited_record(admin, lambda record: record["meta"]["capabilities"].update(builtin_tools=True)),
+        "model_capability",
+    ),
+    "legacy function calling": (
+        lambda admin: edited_record(admin, lambda record: set_param(record, "function_calling", "legacy")),
+        "model_parameter",
+    ),
+    "think tags scanned": (
+        lambda admin: edited_record(admin, lambda record: set_param(record, "reasoning_tags", True)),
+        "model_parameter",
+    ),
+    "own model with legacy calls": (own_model, "model_parameter"),
+    "native compaction on": (own_compaction, "native_compaction_on"),
+    "key that Gemini refuses": (refused_key, "key_refused"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_what_is_broken_on_the_server_is_found_and_gone_once_it_is_put_right(live: Live, name: str) -> None:
+    broken, code = BROKEN[name]
+    with broken(live.admin):
+        exit_code, report = examine(live)
+        assert code in codes(report), report
+        assert exit_code == ExitCode.CHECK_FAILED
+    assert codes(examine(live)[1]) == set()
+
+
+def test_a_plain_user_is_told_that_an_administrator_is_needed(live: Live) -> None:
+    arguments = ["doctor", "--url", live.api_url, "--token", live.new_user().token or "", "--json"]
+    report = json.loads(CliRunner().invoke(build_app(), arguments).stdout)
+    assert "owui_not_admin" in codes(report)
+    assert {check["name"] for check in report["checks"] if check["verdict"] == "skipped"} == {"functions", "model"}

@@ -1,0 +1,64 @@
+"""What stands for a row of the chat; only Open WebUI's table is played."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from echo_core.records import Seal, Shadow
+from echo_core.sealing import seal_shadow
+from echo_core.suture import RowHead
+from echo_protocol import ROOT_PARENT, Catalogue
+from echo_runtime import PipeCall, _owui
+from echo_runtime._owui import RowText
+from echo_runtime.scopes import Scopes
+from echo_runtime.settling import Settler
+from echo_state_manager import MemoryShadowStore
+from scripted import FakeClock
+
+TEXT = "The whole answer."
+SIGNED = b'[{"role":"model","parts":[{"text":"The whole answer.","thoughtSignature":"c2ln"}]}]'
+
+
+@pytest.fixture
+def filled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    rows: list[str] = []
+
+    async def fill_row(chat_id: str, message_id: str, text: str, output: Any) -> None:
+        rows.append(text)
+
+    monkeypatch.setattr(_owui, "fill_row", fill_row)
+    return rows
+
+
+async def settled(text: RowText) -> Shadow:
+    shadow = seal_shadow(
+        Shadow(message_id="a1", chat_id="c", role="model", contents_json=SIGNED, visible_text=TEXT), ROOT_PARENT
+    )
+    store = MemoryShadowStore()
+    await store.seal(Seal(shadow=shadow))
+    metadata = {"chat_id": "c", "message_id": "a2", "user_message_id": "u2"}
+    call = PipeCall(body={}, user={"id": "u"}, metadata=metadata, valves=SimpleNamespace(), tools={})
+    clock = FakeClock()
+    settler = Settler(store, Scopes(Catalogue.load(), "ai_studio"), clock, call, {})
+    return await settler.settle(RowHead("a1", "model", int(clock.now_s()) - 60), shadow, text, ROOT_PARENT)
+
+
+async def test_an_answer_that_open_webui_never_stored_stands_and_is_shown(filled: list[str]) -> None:
+    shadow = await settled(RowText("", [], [], done=False))
+    assert shadow.contents_json == SIGNED
+    assert filled == [TEXT]
+
+
+async def test_an_answer_that_the_user_emptied_is_gone(filled: list[str]) -> None:
+    shadow = await settled(RowText("", [], [], done=True))
+    assert shadow.contents_json == b"[]"
+    assert filled == []
+
+
+async def test_an_unedited_answer_is_locked_and_left_alone(filled: list[str]) -> None:
+    shadow = await settled(RowText(TEXT, [], []))
+    assert shadow.contents_json == SIGNED
+    assert shadow.lock is not None
+    assert not shadow.lock.provisional
+    assert filled == []
