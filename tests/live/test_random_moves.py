@@ -221,8 +221,11 @@ def walk(live: Live, client: Client, seed: int, steps: int) -> Walk:
             raise AssertionError(f"seed {seed}, step {index}: {move}") from error
     for move in MOVES:  # what was not possible at its turn
         for _ in range(10):
-            if not walked.counts[move]:
-                walked.step("edit answer" if move == "restore" and not walked.edited else move)
+            if walked.counts[move]:
+                break
+            if move == "restore":
+                walked.step("edit answer")
+            walked.step(move)
     sys.stdout.write(f"seed {seed}: {dict(walked.counts)}\n")
     return walked
 
