@@ -13,16 +13,20 @@ unexport PYTHONDONTWRITEBYTECODE
 # A checkout elsewhere on the machine must not lend its modules.
 unexport PYTHONPATH
 
-.PHONY: help run demo setup setup-run test test-deep test-docker pictures bench lint format lock clean
+.PHONY: help run demo check-port setup setup-run test test-deep test-docker pictures bench lint format lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 22
 
-run: setup-run ## Open WebUI with ECHO on http://localhost:3000 (Google with GEMINI_API_KEY, else the simulator)
+run: check-port setup-run ## Open WebUI with ECHO on http://localhost:3000, or PORT=3001 (Google with GEMINI_API_KEY, else the simulator)
 	@exec $(BIN)/echoctl up --port $(PORT) --data $(DATA) $(ARGS)
 
-demo: setup-run ## the same, always against the simulator
+demo: check-port setup-run ## the same, always against the simulator
 	@exec $(BIN)/echoctl up --demo --port $(PORT) --data $(DATA) $(ARGS)
+
+# A --port among the arguments wins over PORT; echoctl itself looks at that one.
+check-port:
+	@$(if $(findstring --port,$(ARGS)),:,scripts/check_port.sh $(PORT))
 
 setup-run: ## make .venv for running (done by `make run`)
 	@scripts/setup.sh run

@@ -11,6 +11,7 @@ from fastapi import FastAPI, HTTPException
 from starlette.routing import BaseRoute
 
 from echo_paths import EchoPaths
+from echo_runtime.backends import is_simulator
 from echo_runtime.key_probe import GeminiKeyProbe
 from echo_runtime.key_routes import build_routes
 from echo_runtime.key_service import KeyService
@@ -85,7 +86,7 @@ class OwuiHost:
         from open_webui.utils.auth import get_admin_user, get_verified_user
 
         self._function_id = owner
-        service = KeyService(self._identity, self._keys, GeminiKeyProbe(self._base_url), self._follow)
+        service = KeyService(self._identity, self._keys, GeminiKeyProbe(self._base_url), self._follow, self._simulated)
         routes: list[BaseRoute] = build_routes(
             service, self._identity, user=get_verified_user, admin=get_admin_user, active=self._require_active
         )
@@ -151,6 +152,9 @@ class OwuiHost:
 
         valves = await Functions.get_function_valves_by_id(PIPE_ID) or {}
         return str(valves.get(_BASE_URL_NAME) or os.environ.get(_BASE_URL_NAME) or DEFAULT_BASE_URL)
+
+    async def _simulated(self) -> bool:
+        return is_simulator(await self._base_url(), os.environ)
 
     async def _require_active(self) -> None:
         """Routes outlive their function in the other workers, and when it is deleted."""

@@ -20,6 +20,12 @@ SIMULATOR_NOTICE: Final = Bilingual(
 )
 
 
+def is_simulator(base_url: str, env: Mapping[str, str]) -> bool:
+    """Whether an endpoint is the simulator that `echoctl up` started."""
+    simulator = env.get(SIMULATOR_VARIABLE, "").rstrip("/")
+    return bool(simulator) and base_url.rstrip("/") == simulator
+
+
 class Backends:
     """Makes a client for each call; clients are cheap, connections are shared.
 
@@ -48,6 +54,4 @@ class Backends:
 
     def is_simulator(self, settings: Settings) -> bool:
         """Whether the endpoint is the simulator that `echoctl up` started."""
-        return bool(self._env.get(SIMULATOR_VARIABLE)) and settings.base_url == self._env[SIMULATOR_VARIABLE].rstrip(
-            "/"
-        )
+        return is_simulator(settings.base_url, self._env)

@@ -10,7 +10,8 @@ from echo_gemini_client import AiStudioApi, ClientSettings, EchoGeminiClient, Wi
 from echo_http import EchoTransport, RetryPolicy, StreamLimits
 from echo_runtime.keys import ApiKey
 
-Verdict = Literal["accepted", "refused", "limited", "unreachable"]
+#: `simulated`: the simulator answers in Gemini's place, so nobody was asked.
+Verdict = Literal["accepted", "refused", "limited", "unreachable", "simulated"]
 
 #: Somebody waits in front of the page: one attempt, and short limits.
 _IMPATIENT: Final = ClientSettings(

@@ -128,6 +128,7 @@ def _add_user_routes(router: APIRouter, service: KeyService, guard: Guard) -> No
         return {
             "keys": [asdict(key)] if key else [],
             "fallback": await service.fallback(),
+            "simulated": await service.simulated(),
             "admin": user.role == "admin",
         }
 
@@ -155,7 +156,11 @@ def _add_admin_routes(router: APIRouter, service: KeyService, guard: Guard) -> N
 
     async def show() -> dict[str, Any]:
         key = await service.stored(INSTANCE_OWNER)
-        return {"keys": [asdict(key)] if key else [], "fallback": await service.fallback()}
+        return {
+            "keys": [asdict(key)] if key else [],
+            "fallback": await service.fallback(),
+            "simulated": await service.simulated(),
+        }
 
     @router.get("/api/admin/key", dependencies=bearer)
     async def show_instance_key() -> dict[str, Any]:

@@ -41,6 +41,7 @@ class KeyService:
         ring: tells who else's key answers for a user without one.
         probe: asks Gemini about a key.
         on_instance_change: told after the instance's key was set (True) or deleted (False).
+        simulated: whether the simulator answers in Gemini's place, so that no key says anything.
     """
 
     def __init__(
@@ -49,11 +50,13 @@ class KeyService:
         ring: KeyRing,
         probe: Callable[[ApiKey], Awaitable[Verdict]],
         on_instance_change: Callable[[bool], Awaitable[None]],
+        simulated: Callable[[], Awaitable[bool]],
     ) -> None:
         self._identity = identity
         self._ring = ring
         self._probe = probe
         self._on_instance_change = on_instance_change
+        self.simulated = simulated
 
     async def stored(self, owner_id: str) -> StoredKey | None:
         """The owner's key without its value. Raises StateError when identity.db cannot be opened."""
@@ -67,9 +70,14 @@ class KeyService:
         return StoredKey(name=GEMINI_KEY_NAME, tail=mask(value), updated_at_s=stamp, damaged=False)
 
     async def fallback(self) -> KeySource | None:
-        """Whose key answers for somebody without one. Raises StateError as `KeyRing.resolve`."""
+        """Whose key answers for somebody without one. Raises StateError as `KeyRing.resolve`.
+
+        The pretend key that the simulator is started with is nobody's.
+        """
         key = await self._ring.resolve("")
-        return None if key is None else key.source
+        if key is None or (key.source == "environment" and await self.simulated()):
+            return None
+        return key.source
 
     async def put(self, owner_id: str, text: str) -> None:
         """Store or replace the owner's key.
@@ -102,4 +110,6 @@ class KeyService:
             value = await self._identity.get_secret(owner_id, GEMINI_KEY_NAME)
         if value is None:
             raise KeyAbsentError
+        if await self.simulated():
+            return "simulated"
         return await self._probe(ApiKey(value, "instance" if owner_id == INSTANCE_OWNER else "user"))

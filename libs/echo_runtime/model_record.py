@@ -34,8 +34,8 @@ _INITIAL_CAPABILITIES: Final[dict[str, bool]] = {
 }
 
 _DESCRIPTION: Final = Bilingual(
-    en="Google Gemini with an exact history, visible tools and a memory of its own.",
-    fr="Google Gemini avec un historique exact, des outils visibles et une mémoire à lui.",
+    en="Google Gemini with an exact history, thoughts apart from the answer and visible tools.",
+    fr="Google Gemini avec un historique exact, des pensées à part de la réponse et des outils visibles.",
 )
 
 #: Open WebUI's names for French; texts of a record are translated by `meta.i18n[name]` (its page, 0.12.4).

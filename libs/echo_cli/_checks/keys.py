@@ -7,6 +7,7 @@ from typing import Any, Final
 from echo_cli._checks.base import Diagnosis, Finding, Need, Surroundings
 from echo_cli._owui_api import NotOpenWebuiError, OwuiAnswerError
 from echo_constants import Bilingual
+from echo_runtime.backends import is_simulator
 from echo_runtime.key_probe import GeminiKeyProbe
 from echo_runtime.keys import ApiKey
 
@@ -66,6 +67,18 @@ BACKEND_UNREACHABLE: Final = Diagnosis(
         fr="Vérifiez-y le réseau, le proxy et le pare-feu, et GEMINI_BASE_URL si vous l'avez définie.",
     ),
 )
+SIMULATOR_ANSWERS: Final = Diagnosis(
+    code="simulator_answers",
+    severity="warning",
+    what=Bilingual(
+        en="Demo: the simulator answers instead of Google, so no key was checked.",
+        fr="Démo : le simulateur répond à la place de Google, aucune clé n'a donc été vérifiée.",
+    ),
+    remedy=Bilingual(
+        en="Nothing, if that is meant. To talk to Google, stop ECHO and start it again: GEMINI_API_KEY=... make run",
+        fr="Rien, si c'est voulu. Pour parler à Google, arrêtez ECHO et relancez-le : GEMINI_API_KEY=... make run",
+    ),
+)
 
 _STORED: Final = "echo/identity.db"
 _ENVIRONMENT: Final = "GEMINI_API_KEY"
@@ -77,13 +90,16 @@ class KeysCheck:
     name = "keys"
     title = Bilingual(en="Gemini API key", fr="Clé API Gemini")
     need: Need = "environment_or_admin"
-    diagnoses = (KEY_MISSING, KEY_REFUSED, KEY_LIMITED, KEY_DAMAGED, BACKEND_UNREACHABLE)
+    diagnoses = (KEY_MISSING, KEY_REFUSED, KEY_LIMITED, KEY_DAMAGED, BACKEND_UNREACHABLE, SIMULATOR_ANSWERS)
 
     def run(self, here: Surroundings) -> Iterator[Finding]:
         """As `Check`. Raises as `OwuiApi.get`."""
         in_environment = here.environ.get(_ENVIRONMENT, "").strip()
-        stored = _stored_key(here)
-        if stored is not None:
+        told = _told(here)
+        stored = next(iter(told.get("keys", ())), None)
+        if told.get("simulated", is_simulator(_url(here.environ), here.environ)):
+            yield SIMULATOR_ANSWERS.found()
+        elif stored is not None:
             yield from _judge_stored(here, stored)
         elif in_environment:
             yield from _judge_environment(here.environ, in_environment)
@@ -91,15 +107,15 @@ class KeysCheck:
             yield KEY_MISSING.found()
 
 
-def _stored_key(here: Surroundings) -> Mapping[str, Any] | None:
-    """What ECHO tells of the key in its own store, None = there is none or nobody can tell."""
+def _told(here: Surroundings) -> Mapping[str, Any]:
+    """What ECHO tells of the key in its own store and of who answers; empty = nobody can tell."""
     if here.api is None or not here.is_admin:
-        return None
+        return {}
     try:
-        keys: list[dict[str, Any]] = here.api.get("/echo/api/admin/key")["keys"]
+        told: dict[str, Any] = here.api.get("/echo/api/admin/key")
     except (NotOpenWebuiError, OwuiAnswerError):
-        return None  # ECHO's pages do not answer: the check of Open WebUI says so
-    return keys[0] if keys else None
+        return {}  # ECHO's pages do not answer: the check of Open WebUI says so
+    return told
 
 
 def _judge_stored(here: Surroundings, key: Mapping[str, Any]) -> Iterator[Finding]:

@@ -114,7 +114,8 @@ export class KeyCard {
 
   #withoutKey() {
     const t = this.#view.texts;
-    const fallback = this.#state.fallback;
+    const { fallback, simulated } = this.#state;
+    if (simulated) return t.noneSimulated;
     if (this.#kind === "instance") {
       return fallback === "environment" ? t.instanceFallbackEnvironment : t.instanceFallbackNothing;
     }
@@ -149,7 +150,7 @@ export class KeyCard {
       this.#changed(await call("PUT", this.#path, { key }));
       this.input.value = "";
       this.#show(false);
-      this.#judge(verdict, t.acceptedSaved);
+      this.#judge(verdict, t.acceptedSaved, t.simulatedSaved);
     });
   }
 
@@ -166,13 +167,14 @@ export class KeyCard {
 
   async #ask() {
     const { verdict } = await call("POST", `${this.#path}/test`);
-    this.#judge(verdict, this.#view.texts.accepted);
+    this.#judge(verdict, this.#view.texts.accepted, this.#view.texts.simulated);
   }
 
-  #judge(verdict, accepted) {
+  #judge(verdict, accepted, simulated) {
     const t = this.#view.texts;
     this.node.classList.toggle("has-key", verdict !== "refused");
     if (verdict === "accepted") this.#tell("good", accepted);
+    else if (verdict === "simulated") this.#tell("good", simulated);
     else if (verdict === "refused") this.#tell("bad", t.refused, t.refusedHelp);
     else this.#tell("bad", verdict === "limited" ? t.limited : t.unreachable);
   }

@@ -48,6 +48,14 @@ function intro(texts) {
   return [element("p", { textContent: texts.intro }), element("p", {}, outside)];
 }
 
+/** Says that no key matters here, because the simulator answers. */
+function demo(texts) {
+  return element("section", { role: "note", "aria-labelledby": "demo-title" },
+    element("h2", { id: "demo-title", textContent: texts.demoTitle }),
+    element("p", { textContent: texts.demo }),
+    element("p", {}, element("code", { textContent: "GEMINI_API_KEY=… make run" })));
+}
+
 function showProblem(kind, explained) {
   const current = view();
   const { texts } = current;
@@ -78,7 +86,8 @@ function showKeys(own, instance) {
       new KeyCard({ kind: "instance", path: "admin/key", state: instance, view: current, onSignedOut, onChange }),
     );
   }
-  frame(current, ...intro(current.texts), ...cards.map((card) => card.node));
+  const note = own.simulated ? [demo(current.texts)] : [];
+  frame(current, ...note, ...intro(current.texts), ...cards.map((card) => card.node));
 }
 
 async function load() {

@@ -26,6 +26,14 @@ def test_a_key_that_gemini_takes_is_in_order(sim: RunningSim) -> None:
     assert (request["method"], request["path"].split("?")[0]) == ("GET", "/v1beta/models")
 
 
+def test_in_a_demo_no_key_is_called_good(sim: RunningSim) -> None:
+    (finding,) = examined(GEMINI_API_KEY=KEY, GEMINI_BASE_URL=sim.base_url, ECHO_SIMULATOR_URL=f"{sim.base_url}/")
+    assert (finding.diagnosis.code, finding.diagnosis.severity) == ("simulator_answers", "warning")
+    assert "GEMINI_API_KEY=... make run" in texts(finding)
+    assert sim.requests() == []
+    assert examined(GEMINI_API_KEY=KEY, GEMINI_BASE_URL=sim.base_url, ECHO_SIMULATOR_URL="http://127.0.0.1:9") == []
+
+
 def test_a_key_that_gemini_refuses_is_found_and_not_shown(sim: RunningSim) -> None:
     (finding,) = examined(GEMINI_API_KEY="bad-key-of-somebody", GEMINI_BASE_URL=sim.base_url)
     assert finding.diagnosis.code == "key_refused"

@@ -33,7 +33,7 @@ def test_a_user_never_sees_anothers_key(owui: OpenWebUI) -> None:
     assert put.json()["keys"][0]["tail"] == "…1Zp4"
     assert ANAS_KEY not in put.text
     seen = owui.call("GET", "/echo/api/keys", token=ben)
-    assert seen.json() == {"keys": [], "fallback": None, "admin": False}
+    assert seen.json() == {"keys": [], "fallback": None, "simulated": False, "admin": False}
     for path in ("/echo/api/admin/key", "/echo/api/admin/key/test"):
         assert owui.call("GET" if path.endswith("key") else "POST", path, token=ben).status_code == 401
     assert owui.call("DELETE", "/echo/api/keys", token=ben).json()["keys"] == []

@@ -1,5 +1,5 @@
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated
 
 import httpx
@@ -12,7 +12,7 @@ from echo_paths import EchoPaths
 from echo_runtime.key_probe import GeminiKeyProbe
 from echo_runtime.key_routes import build_routes
 from echo_runtime.key_service import KeyService
-from echo_runtime.keys import GEMINI_KEY_NAME, KeyRing
+from echo_runtime.keys import GEMINI_KEY_NAME, GEMINI_KEY_VARIABLE, KeyRing
 from echo_state_manager.crypto import MasterSecret
 from echo_state_manager.identity import INSTANCE_OWNER, IdentityStore
 from echo_workers.gemini_sim.core import faults
@@ -48,6 +48,8 @@ class Setup:
     identity: IdentityStore
     valve: list[bool]
     active: bool = True
+    simulated: bool = False
+    env: dict[str, str] = field(default_factory=dict)
 
 
 def routes(setup: Setup, identity: IdentityStore, base_url: str) -> FastAPI:
@@ -57,11 +59,16 @@ def routes(setup: Setup, identity: IdentityStore, base_url: str) -> FastAPI:
     async def endpoint() -> str:
         return base_url
 
+    async def simulated() -> bool:
+        return setup.simulated
+
     def active() -> None:
         if not setup.active:
             raise HTTPException(404)
 
-    service = KeyService(identity, KeyRing(identity, {}), GeminiKeyProbe(endpoint, EchoTransport), followed)
+    service = KeyService(
+        identity, KeyRing(identity, setup.env), GeminiKeyProbe(endpoint, EchoTransport), followed, simulated
+    )
     app = FastAPI()
     app.router.routes[:0] = build_routes(service, identity, user=signed_in, admin=administrator, active=active)
     return app
@@ -86,6 +93,7 @@ async def test_a_key_is_stored_shown_masked_and_deleted(setup: Setup) -> None:
     assert answer.json() == {
         "keys": [{"name": GEMINI_KEY_NAME, "tail": "…1234", "updated_at_s": 1_800_000_000, "damaged": False}],
         "fallback": None,
+        "simulated": False,
         "admin": False,
     }
     assert answer.headers["cache-control"] == "no-store"
@@ -101,9 +109,24 @@ async def test_the_instances_key_is_the_administrators_and_moves_the_valve(setup
         assert (await call(setup, method, f"admin/key{path}", "ada", key=GOOD)).status_code == 401
     assert (await call(setup, "PUT", "admin/key", "root", key=GOOD)).json()["fallback"] == "instance"
     assert (await call(setup, "GET", "keys", "ada")).json()["fallback"] == "instance"
-    assert (await call(setup, "DELETE", "admin/key", "root")).json() == {"keys": [], "fallback": None}
+    assert (await call(setup, "DELETE", "admin/key", "root")).json() == {
+        "keys": [],
+        "fallback": None,
+        "simulated": False,
+    }
     assert setup.valve == [True, False]
     assert await setup.identity.secret_names(INSTANCE_OWNER) == {}
+
+
+async def test_in_a_demo_no_key_is_checked_and_the_simulators_own_is_nobodys(setup: Setup, sim: RunningSim) -> None:
+    setup.env[GEMINI_KEY_VARIABLE] = "pretend"
+    assert (await call(setup, "GET", "keys")).json()["fallback"] == "environment"
+    setup.simulated = True
+    for path, user in (("keys", "ada"), ("admin/key", "root")):
+        shown = (await call(setup, "GET", path, user)).json()
+        assert (shown["simulated"], shown["fallback"]) == (True, None)
+        assert (await call(setup, "POST", f"{path}/test", user, key=GOOD)).json() == {"verdict": "simulated"}
+    assert sim.requests() == []
 
 
 async def test_a_cookie_alone_is_not_enough(setup: Setup) -> None:
