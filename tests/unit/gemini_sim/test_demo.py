@@ -60,10 +60,36 @@ def test_artifacts_in_the_message_are_no_request() -> None:
         ('call `srv:tool.x` {"then": "call g"}', [[("srv:tool.x", {"then": "call g"})]]),
         ("nothing to do", []),
         ('call f {"broken', []),
+        ("call f {“a”: “b”, ”c„: 1} and call g {«d»: 2}", [[("f", {"a": "b", "c": 1}), ("g", {"d": 2})]]),
+        ('call f {"said": "“yes”"}', [[("f", {"said": "“yes”"})]]),
+        ("appelle f\u00a0{“a”: 1}", [[("f", {"a": 1})]]),
     ],
 )
 def test_calls_are_read_from_the_prompt(prompt: str, steps: list[Any]) -> None:
     assert [[(ask.name, ask.args) for ask in step] for step in asked_calls(prompt)] == steps
+
+
+FRENCH_CHAT = ("Bonjour, je cherche une idée", "Et pour les enfants ?")
+
+
+@pytest.mark.parametrize(
+    ("text", "earlier", "locale"),
+    [
+        ("Modifié : combien de tours ?", (), "fr"),
+        ("Modifié : combien de tours ?", FRENCH_CHAT, "fr"),
+        ("ok", FRENCH_CHAT, "fr"),
+        ("call f {}", FRENCH_CHAT, "fr"),
+        ("J'ai faim", (), "fr"),
+        ("What is this?", FRENCH_CHAT, "en"),
+        ("ok", ("What is this about?",), "en"),
+        ("ok", (), "en"),
+        ("Can you give an example?", FRENCH_CHAT, "en"),
+    ],
+)
+def test_a_message_that_hardly_tells_its_language_keeps_the_one_of_the_chat(
+    text: str, earlier: Any, locale: str
+) -> None:
+    assert language_of(text, earlier) == locale
 
 
 def test_steps_follow_one_another_and_end_with_the_results() -> None:

@@ -52,4 +52,5 @@ def view_of(prompt: Prompt, cached_tokens: int) -> View:
         schema=_schema(config),
         image=prompt.model.image or "IMAGE" in config.get("responseModalities", ()),
     )
-    return replace(view, locale=language_of(view.prompt))
+    earlier = [bare_prompt(content["parts"]) for content in contents[:start] if not is_model(content)]
+    return replace(view, locale=language_of(view.prompt, earlier))

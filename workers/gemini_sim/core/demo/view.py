@@ -3,22 +3,31 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
 from echo_constants import Locale
 
 _ARTIFACT: Final = re.compile(r"<artifact\b.*?</artifact>", re.DOTALL | re.IGNORECASE)
+#: Small words that tell the language. Words that both languages have ("on", "plus", "me") are left out.
 _FRENCH: Final = re.compile(
-    r"\b(le|la|les|des|une|est|et|pour|avec|dans|quel|quelle|bonjour|merci|appelle|écris|dessine|je|tu|vous|nous|"
-    r"ce|cette|mots|qui|que|sur|mon|ma|mes)\b",
+    r"\b(le|la|les|des|du|de|un|une|est|sont|et|ou|où|pour|avec|dans|quel|quelle|quels|quelles|quoi|combien|comment|"
+    r"pourquoi|bonjour|merci|oui|non|appelle|écris|ecris|rédige|dessine|donne|explique|pouvez|peux|je|tu|il|elle|vous|"
+    r"nous|ce|cette|mots|qui|que|sur|mon|ma|mes|pas|au|aux|en|par|\w*[àâçéèêëîïôùûœ]\w*)\b|\b(?:qu|[cdjlmnst])['’]\w",
     re.IGNORECASE,
 )
 _ENGLISH: Final = re.compile(
-    r"\b(the|a|an|is|are|and|for|with|in|what|which|hello|thanks|call|write|draw|i|you|we|this|that|words|who|on|my)\b",
+    r"\b(the|a|an|is|are|and|or|for|with|in|of|to|from|about|what|which|how|why|when|where|hello|thanks|please|yes|"
+    r"call|write|draw|give|explain|do|does|did|can|could|i|you|we|it|this|that|not|have|has|words|who|my|many)\b",
     re.IGNORECASE,
 )
+#: By how many words one language has to lead before a message alone decides; "call", a name or "ok" do not.
+_SURE_LEAD: Final = 2
 _CALL: Final = re.compile(r"\b(?:call|appelle)\s+`?([A-Za-z_][\w.:-]*)`?", re.IGNORECASE)
+#: Each typographic double quote is one character, so places in the text stay where they are.
+_STRAIGHT: Final = dict.fromkeys(map(ord, "“”„‟«»″＂"), '"')
+_GAP: Final = " \t`\n:\u00a0\u202f"
 _THEN: Final = re.compile(r"\b(?:then|puis|ensuite)\b", re.IGNORECASE)
 
 
@@ -69,10 +78,20 @@ class View:
     image: bool = False
 
 
-def language_of(text: str) -> Locale:
-    """French when more French than English small words are in the text."""
+def language_of(text: str, earlier: Sequence[str] = ()) -> Locale:
+    """The language of a message, by the small words of French and English in it.
+
+    A message that hardly tells (a word, a command) is read together with what its writer said `earlier`.
+    """
+    lead = _french_lead(text)
+    if abs(lead) < _SURE_LEAD:
+        lead += sum(_french_lead(one) for one in earlier)
+    return "fr" if lead > 0 else "en"
+
+
+def _french_lead(text: str) -> int:
     sample = text[-4_000:]
-    return "fr" if len(_FRENCH.findall(sample)) > len(_ENGLISH.findall(sample)) else "en"
+    return len(_FRENCH.findall(sample)) - len(_ENGLISH.findall(sample))
 
 
 def bare_prompt(parts: Sequence[Mapping[str, Any]]) -> str:
@@ -81,27 +100,38 @@ def bare_prompt(parts: Sequence[Mapping[str, Any]]) -> str:
     return _ARTIFACT.sub("", text).strip()
 
 
+def _read_object(text: str) -> tuple[Mapping[str, Any], int] | None:
+    """The JSON object that a text begins with, and its length; None when it cannot be read.
+
+    Open WebUI's input turns straight quotes into typographic ones while the user types, so these work as well.
+    """
+    decoder = json.JSONDecoder()
+    for candidate in (text, text.translate(_STRAIGHT)):
+        with suppress(ValueError):
+            value, length = decoder.raw_decode(candidate)
+            return value, length
+    return None
+
+
 def asked_calls(prompt: str) -> list[list[ToolAsk]]:
     """The steps of calls that a prompt asks for: `call a {...} and call b {...}, then call c {...}`.
 
     Calls of one step are parallel; `then`, `puis` and `ensuite` begin a new step.
     """
     steps: list[list[ToolAsk]] = []
-    decoder = json.JSONDecoder()
     last_end = 0
     for found in _CALL.finditer(prompt):
         if found.start() < last_end:
             continue
         rest = prompt[found.end() :]
-        gap = len(rest) - len(rest.lstrip(" \t`\n:"))
+        gap = len(rest) - len(rest.lstrip(_GAP))
         args: Mapping[str, Any] | None = None
         end = found.end()
         if rest[gap : gap + 1] == "{":
-            try:
-                value, stop = decoder.raw_decode(rest[gap:])
-            except ValueError:
+            read = _read_object(rest[gap:])
+            if read is None:
                 continue
-            args, end = value, found.end() + gap + stop
+            args, end = read[0], found.end() + gap + read[1]
         if not steps or _THEN.search(prompt[last_end : found.start()]):
             steps.append([])
         steps[-1].append(ToolAsk(name=found.group(1), args=args))
