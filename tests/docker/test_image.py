@@ -51,11 +51,16 @@ class Project:
     def inside(self, *command: str) -> subprocess.CompletedProcess[str]:
         return self.daemon.run("exec", CONTAINER, *command, check=False)
 
-    def http(self, path: str, body: dict[str, Any] | None = None, token: str = "") -> Any:
+    def sign_in(self) -> str:
+        """A token of the administrator."""
+        account = {"email": "admin@localhost", "password": "a-password-of-this-test"}
+        return str(self.http("/api/v1/auths/signin", account)["token"])
+
+    def http(self, path: str, body: dict[str, Any] | None = None, token: str = "", method: str = "POST") -> Any:
         """One request to the published port, as from the machine that runs the daemon."""
         command = ["curl", "-sS", "-m", "60", f"http://127.0.0.1:3000{path}", "-H", f"Authorization: Bearer {token}"]
         if body is not None:
-            command += ["-H", "Content-Type: application/json", "-d", json.dumps(body)]
+            command += ["-X", method, "-H", "Content-Type: application/json", "-d", json.dumps(body)]
         done = subprocess.run(self.daemon.on_its_network(*command), capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
@@ -79,8 +84,7 @@ def test_the_stack_comes_up_healthy_with_echo_installed(project: Project) -> Non
     healthy_s = project.up()
     print(f"\ncontainer: healthy after {healthy_s:.0f} s")
     assert project.http("/echo/api/health") == {"status": "ok", "version": ECHO_VERSION}
-    token = project.http("/api/v1/auths/signin", {"email": "admin@localhost", "password": "a-password-of-this-test"})
-    offered = {model["id"] for model in project.http("/api/models", token=token["token"])["data"]}
+    offered = {model["id"] for model in project.http("/api/models", token=project.sign_in())["data"]}
     assert "echo_orchestrator" in offered
 
 
@@ -106,11 +110,12 @@ def test_doctor_finds_nothing_wrong_inside(project: Project) -> None:
 
 def test_data_survives_a_new_container_and_a_backup_can_be_taken_while_it_runs(project: Project) -> None:
     assert project.inside("echoctl", "backup", "--out", "/data/backup.tar.zst").returncode == 0
-    before = project.inside("sha256sum", "/data/echo/identity.db").stdout
-    assert "identity.db" in before
+    token = project.sign_in()
+    stored = project.http("/echo/api/admin/key", {"key": "a-key-of-this-test-run"}, token=token, method="PUT")
+    assert stored["keys"][0]["tail"].endswith("-run")
     project.compose("up", "-d", "--no-build", "--force-recreate")
     wait(lambda: project.state()["Health"]["Status"] == "healthy", "a healthy container", HEALTHY_LIMIT_S)
-    assert project.inside("sha256sum", "/data/echo/identity.db").stdout == before
+    assert project.http("/echo/api/admin/key", token=token) == stored
     assert project.inside("test", "-s", "/data/backup.tar.zst").returncode == 0
     assert project.http("/echo/api/health")["status"] == "ok"
 
