@@ -1,5 +1,6 @@
 """What stands for a row of the chat; only Open WebUI's table is played."""
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -8,12 +9,14 @@ import pytest
 from echo_core.records import Seal, Shadow
 from echo_core.sealing import seal_shadow
 from echo_core.suture import RowHead
+from echo_paths import EchoPaths
 from echo_protocol import ROOT_PARENT, Catalogue
 from echo_runtime import PipeCall, _owui
 from echo_runtime._owui import RowText
 from echo_runtime.scopes import Scopes
 from echo_runtime.settling import Settler
-from echo_state_manager import MemoryShadowStore
+from echo_runtime.stores import ChatStores
+from echo_state_manager import MemoryShadowStore, SessionStores
 from scripted import FakeClock
 
 TEXT = "The whole answer."
@@ -27,6 +30,11 @@ def filled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     async def fill_row(chat_id: str, message_id: str, text: str, output: Any) -> None:
         rows.append(text)
 
+    async def no_copies(*_: str) -> list[str]:
+        return []
+
+    monkeypatch.setattr(_owui, "chat_origins", no_copies)
+    monkeypatch.setattr(_owui, "sister_chats", no_copies)
     monkeypatch.setattr(_owui, "fill_row", fill_row)
     return rows
 
@@ -40,7 +48,8 @@ async def settled(text: RowText) -> Shadow:
     metadata = {"chat_id": "c", "message_id": "a2", "user_message_id": "u2"}
     call = PipeCall(body={}, user={"id": "u"}, metadata=metadata, valves=SimpleNamespace(), tools={})
     clock = FakeClock()
-    settler = Settler(store, Scopes(Catalogue.load(), "ai_studio"), clock, call, {})
+    stores = ChatStores(SessionStores(EchoPaths(Path("unused")), clock), clock)
+    settler = Settler(store, stores, Scopes(Catalogue.load(), "ai_studio"), clock, call, {})
     return await settler.settle(RowHead("a1", "model", int(clock.now_s()) - 60), shadow, text, ROOT_PARENT)
 
 
