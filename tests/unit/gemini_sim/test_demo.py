@@ -12,12 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from echo_workers.gemini_sim.core.demo.answer import long_text, plan, thought
+from echo_prompts import continue_words, writer_words
+from echo_workers.gemini_sim.core.demo.answer import plan, thought
 from echo_workers.gemini_sim.core.demo.picture import png
+from echo_workers.gemini_sim.core.demo.prose import long_text
 from echo_workers.gemini_sim.core.demo.structured import instance, task_answer
 from echo_workers.gemini_sim.core.demo.view import Facts, View, asked_calls, bare_prompt, language_of
 
-FACTS = Facts(turns=3, prompt_tokens=200, cached_tokens=50, signatures=2, signatures_valid=1, attachments=1)
+REST = {"signatures": 2, "signatures_valid": 1, "attachments": 1}
+FACTS = Facts(turns=3, prompt_tokens=200, cached_tokens=50, cache_min_tokens=100, **REST)
 
 
 def view(prompt: str, **more: Any) -> View:
@@ -112,7 +115,57 @@ def test_calling_modes_are_kept() -> None:
     tools = {"f": {}, "g": {}}
     assert plan(view("Hello", tools=tools, mode="ANY", allowed=["g"]))[0].name == "g"
     assert plan(view("call f {}", tools=tools, mode="NONE"))[0].kind == "text"
-    assert "`h` is not declared" in text_of("call h {}", tools=tools)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "start"), [("call h {}", "I would gladly call `h`"), ("Appelle h", "J'appellerais")]
+)
+def test_a_tool_that_is_missing_is_answered_with_those_there_are_and_how_to_add_one(prompt: str, start: str) -> None:
+    locale = "fr" if prompt.startswith("Appelle") else "en"
+    told = text_of(prompt, tools={"g": {}, "f": {}}, locale=locale)
+    assert told.startswith(start)
+    assert "`f`, `g`" in told
+    assert ("Workspace → Tools" if locale == "en" else "Espace de travail → Outils") in told
+    none = text_of(prompt, locale=locale)
+    assert ("No tool is switched on" if locale == "en" else "Aucun outil n'est activé") in none
+
+
+@pytest.mark.parametrize("prompt", ["Please call me later", "Bonjour, je m'appelle Marie"])
+def test_calling_in_ordinary_speech_is_no_wish_for_a_tool(prompt: str) -> None:
+    assert "| 200 |" in text_of(prompt)
+
+
+@pytest.mark.parametrize(("cached", "prompt", "note"), [(0, 99, True), (0, 100, False), (99, 99, False)])
+def test_a_request_below_the_minimum_of_the_cache_says_so(cached: int, prompt: int, note: bool) -> None:
+    facts = Facts(turns=1, prompt_tokens=prompt, cached_tokens=cached, cache_min_tokens=100, **REST)
+    assert ("starts at 100 tokens" in text_of("Hello", facts=facts)) is note
+    assert ("commence à 100 jetons" in text_of("Bonjour", facts=facts)) is note
+
+
+@pytest.mark.parametrize("said", [continue_words("en"), f"{writer_words('fr', 'Zoé')}\n{continue_words('fr')}"])
+@pytest.mark.parametrize("locale", ["en", "fr"])
+def test_continuing_goes_on_with_prose_and_not_with_the_instruction(said: str, locale: Any) -> None:
+    told = text_of(said, locale=locale)
+    assert told.startswith("\n\n")
+    assert len(told.split()) > 40
+    assert "|" not in told
+    assert ("chemin" in told or "vallée" in told) is (locale == "fr")
+    assert said not in thought(view(said, locale=locale)).text
+    later = Facts(turns=4, prompt_tokens=200, cached_tokens=50, cache_min_tokens=100, **REST)
+    assert text_of(said, locale=locale, facts=later) != told
+
+
+@pytest.mark.parametrize(("turns", "english", "french"), [(1, " 1 turn ", " 1 tour "), (2, " 2 turns ", " 2 tours ")])
+def test_thoughts_count_in_good_grammar(turns: int, english: str, french: str) -> None:
+    facts = Facts(turns=turns, prompt_tokens=200, cached_tokens=50, cache_min_tokens=100, **REST)
+    assert english in thought(view("Hello.", facts=facts)).text
+    assert french in thought(view("Bonjour.", facts=facts)).text
+
+
+@pytest.mark.parametrize("prompt", ["It says “stop.”", 'It says "stop."', "Il dit « non. »", "Is it?"])
+def test_quotes_are_not_doubled(prompt: str) -> None:
+    for text in (thought(view(prompt)).text, text_of(prompt)):
+        assert not re.search(r"[”»][.!?]|[”»]\s*[”»]|“\s*“", text)
 
 
 @pytest.mark.parametrize("locale", ["en", "fr"])
@@ -124,6 +177,15 @@ def test_long_texts_have_the_length_asked_for(locale: Any, words: int) -> None:
 @pytest.mark.parametrize(("prompt", "words"), [("write 500 words", 500), ("Écris-moi un texte de 120 mots", 120)])
 def test_long_output_on_request(prompt: str, words: int) -> None:
     assert len(re.findall(r"\w+", text_of(prompt))) == words
+
+
+@pytest.mark.parametrize(
+    ("prompt", "said"), [("write 20000 words", "3,000 words at most"), ("écris 30000 mots", "3\u202f000 mots au plus")]
+)
+def test_very_long_output_is_capped_and_says_so(prompt: str, said: str) -> None:
+    notice, _, rest = text_of(prompt).partition("\n\n")
+    assert said in notice
+    assert len(re.findall(r"\w+", rest)) == 3_000
 
 
 def test_pictures_are_real_pngs_and_differ_by_prompt() -> None:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from echo_workers.gemini_sim.core.demo.view import Facts, View, bare_prompt, language_of
+from echo_workers.gemini_sim.core.demo.view import Facts, View, bare_prompt, goes_on, language_of
 from echo_workers.gemini_sim.core.tools import declared
 from echo_workers.gemini_sim.core.turns import current_turn_start, is_model, responses_in
 from echo_workers.gemini_sim.services.prompt import Prompt
@@ -14,6 +14,7 @@ def _facts(prompt: Prompt, contents: list[dict[str, Any]], cached_tokens: int) -
         turns=sum(1 for content in contents if not is_model(content) and not responses_in(content)),
         prompt_tokens=prompt.prompt_tokens,
         cached_tokens=cached_tokens,
+        cache_min_tokens=prompt.model.cache_min_tokens,
         signatures=prompt.signatures,
         signatures_valid=prompt.signatures_valid,
         attachments=sum(
@@ -52,5 +53,7 @@ def view_of(prompt: Prompt, cached_tokens: int) -> View:
         schema=_schema(config),
         image=prompt.model.image or "IMAGE" in config.get("responseModalities", ()),
     )
-    earlier = [bare_prompt(content["parts"]) for content in contents[:start] if not is_model(content)]
-    return replace(view, locale=language_of(view.prompt, earlier))
+    said = [bare_prompt(content["parts"]) for content in contents[: start + 1] if not is_model(content)]
+    # ECHO's "continue" speaks the language of the account, which need not be the one of the chat.
+    own = [text for text in said if not goes_on(text)] or said
+    return replace(view, locale=language_of(own[-1] if own else "", own[:-1]))

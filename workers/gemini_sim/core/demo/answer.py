@@ -6,61 +6,36 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from echo_constants import Bilingual, Locale
+from echo_constants import Locale
+from echo_workers.gemini_sim.core.demo.phrases import (
+    ADD_TOOL,
+    BELOW_CACHE,
+    CAPPED,
+    IMAGE_DONE,
+    NO_TOOL,
+    NO_TOOLS_HERE,
+    REPORT,
+    SHARE,
+    THOUGHT,
+    THOUGHT_GOING_ON,
+    TOOL_SAID,
+    TOOLS_HERE,
+    TURNS_MANY,
+    TURNS_ONE,
+)
 from echo_workers.gemini_sim.core.demo.picture import png
+from echo_workers.gemini_sim.core.demo.prose import long_text, paragraph
 from echo_workers.gemini_sim.core.demo.structured import instance, task_answer
-from echo_workers.gemini_sim.core.demo.view import Facts, ToolAsk, View, asked_calls
+from echo_workers.gemini_sim.core.demo.view import STRAIGHT_QUOTES, Facts, ToolAsk, View, asked_calls, goes_on
 
 _WORDS: Final = re.compile(
     r"\b(?:write|écris|ecris|rédige)\b[^.\n]{0,40}?\b(\d{1,6})\s+(?:words|mots)\b", re.IGNORECASE
 )
 _DRAW: Final = re.compile(r"\b(?:draw|paint|dessine|generate an image|génère une image)\b", re.IGNORECASE)
-
-_REPORT: Final = Bilingual(
-    en=(
-        "**Simulated answer** (no Gemini key is in use).\n\n"
-        "You wrote: “{quote}”\n\n"
-        "| what I received | value |\n|---|---|\n"
-        "| turns | {turns} |\n"
-        "| prompt tokens | {prompt_tokens} |\n"
-        "| from the cache | {cached_tokens} ({share} %) |\n"
-        "| signatures, of them valid | {signatures}, {signatures_valid} |\n"
-        "| attachments | {attachments} |\n"
-        "| tools declared | {tools} |\n\n"
-        'Try `call NAME {{"arg": 1}}`, `write 300 words` or `draw a cat`.'
-    ),
-    fr=(
-        "**Réponse simulée** (aucune clé Gemini n'est utilisée).\n\n"
-        "Vous avez écrit : « {quote} »\n\n"
-        "| ce que j'ai reçu | valeur |\n|---|---|\n"
-        "| tours | {turns} |\n"
-        "| jetons de la requête | {prompt_tokens} |\n"
-        "| venant du cache | {cached_tokens} ({share} %) |\n"
-        "| signatures, dont valides | {signatures}, {signatures_valid} |\n"
-        "| pièces jointes | {attachments} |\n"
-        "| outils déclarés | {tools} |\n\n"
-        'Essayez `appelle NOM {{"arg": 1}}`, `écris 300 mots` ou `dessine un chat`.'
-    ),
-)
-_TOOL_SAID: Final = Bilingual(en="**`{name}`** answered:\n\n{value}", fr="**`{name}`** a répondu :\n\n{value}")
-_NO_TOOL: Final = Bilingual(
-    en="The tool `{name}` is not declared, so I cannot call it.",
-    fr="L'outil `{name}` n'est pas déclaré, je ne peux donc pas l'appeler.",
-)
-_THOUGHT: Final = Bilingual(
-    en="**Reading the request**\n\nThe user asks: “{quote}”. I count {turns} turns and pick the fitting answer.\n\n\n",
-    fr="**Lecture de la demande**\n\nL'utilisateur demande : « {quote} ». Je compte {turns} tours et choisis la "
-    "réponse.\n\n\n",
-)
-_IMAGE_DONE: Final = Bilingual(en="Here is the image.", fr="Voici l'image.")
-_ENGLISH: Final = (
-    "the river keeps its course while every stone remembers a different light and each morning opens another path "
-    "through quiet fields where patient hands gather what the season gives"
-)
-_FRENCH: Final = (
-    "la rivière garde son cours tandis que chaque pierre retient une autre lumière et que le matin ouvre un nouveau "
-    "chemin parmi des champs calmes où des mains patientes cueillent la saison"
-)
+_BARE_CALL: Final = re.compile(r"\W*(?:(?:please|svp)\W+)?(?:call|appelle)\s+\S+\s*", re.IGNORECASE)
+#: The most that `write N words` gives: a page that renders 20,000 words of Markdown while they stream freezes.
+_WORDS_MAX: Final = 3_000
+_TOOLS_TOLD: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,31 +49,28 @@ class Piece:
 
 
 def _quote(prompt: str) -> str:
-    line = " ".join(prompt.split())
+    """One line of the prompt; quotes in it become straight, since typographic ones stand around it."""
+    line = " ".join(prompt.translate(STRAIGHT_QUOTES).split())
     return line if len(line) <= 160 else line[:157] + "…"
+
+
+def _turns(view: View) -> str:
+    count = view.facts.turns
+    return (TURNS_ONE if count == 1 else TURNS_MANY).render(view.locale, turns=count)
 
 
 def thought(view: View) -> Piece:
     """The thought summary that includeThoughts asks for."""
-    return Piece(kind="thought", text=_THOUGHT.render(view.locale, quote=_quote(view.prompt), turns=view.facts.turns))
+    if goes_on(view.prompt):
+        return Piece(kind="thought", text=THOUGHT_GOING_ON.render(view.locale))
+    return Piece(kind="thought", text=THOUGHT.render(view.locale, quote=_quote(view.prompt), turns=_turns(view)))
 
 
-def long_text(words: int, locale: Locale) -> str:
-    """Markdown of exactly `words` words, in sections of 100: a heading of two words and two paragraphs."""
-    source = (_ENGLISH if locale == "en" else _FRENCH).split()
-    title = "Part" if locale == "en" else "Partie"
-    blocks: list[str] = []
-    left = words
-    while left > 0:
-        section = min(100, left)
-        left -= section
-        if section > 2:
-            blocks.append(f"## {title} {len(blocks) // 3 + 1}")
-            section -= 2
-        start = words - left
-        run = [source[(start + index) % len(source)] for index in range(section)]
-        blocks += [" ".join(half) for half in (run[:48], run[48:]) if half]
-    return "\n\n".join(blocks)
+def _written(words: int, locale: Locale) -> str:
+    if words <= _WORDS_MAX:
+        return long_text(words, locale)
+    most = f"{_WORDS_MAX:,}".replace(",", "," if locale == "en" else "\u202f")
+    return CAPPED.render(locale, most=most) + long_text(_WORDS_MAX, locale)
 
 
 def _calls(view: View) -> list[Piece] | None:
@@ -125,14 +97,17 @@ def _result_text(view: View) -> str:
     for name, response in view.results:
         value = response.get("output", response.get("result", response.get("error", response)))
         shown = value if isinstance(value, str) else "```json\n" + json.dumps(value, ensure_ascii=False) + "\n```"
-        blocks.append(_TOOL_SAID.render(view.locale, name=name, value=shown[:4_000]))
+        blocks.append(TOOL_SAID.render(view.locale, name=name, value=shown[:4_000]))
     return "\n\n".join(blocks)
 
 
 def _report(view: View) -> str:
     facts: Facts = view.facts
-    share = round(100 * facts.cached_tokens / facts.prompt_tokens) if facts.prompt_tokens else 0
-    return _REPORT.render(
+    percent = round(100 * facts.cached_tokens / facts.prompt_tokens) if facts.prompt_tokens else 0
+    share = SHARE.render(view.locale, percent=percent)
+    if not facts.cached_tokens and facts.prompt_tokens < facts.cache_min_tokens:
+        share = BELOW_CACHE.render(view.locale, minimum=facts.cache_min_tokens)
+    return REPORT.render(
         view.locale,
         quote=_quote(view.prompt),
         turns=facts.turns,
@@ -142,8 +117,28 @@ def _report(view: View) -> str:
         signatures=facts.signatures,
         signatures_valid=facts.signatures_valid,
         attachments=facts.attachments,
-        tools=", ".join(sorted(view.tools)[:20]) or "–",
+        tools=_tool_names(view) or "–",
     )
+
+
+def _tool_names(view: View) -> str:
+    shown = [f"`{name}`" for name in sorted(view.tools)]
+    return ", ".join(shown[:_TOOLS_TOLD]) + (" …" if len(shown) > _TOOLS_TOLD else "")
+
+
+def _missing_tools(view: View) -> str:
+    """What to say about tools that the message clearly wants and the request does not declare; empty when none.
+
+    "Call me later" wants none: only arguments, or a message that is nothing but the command, make it clear.
+    """
+    asked = [ask for step in asked_calls(view.prompt) for ask in step]
+    bare = _BARE_CALL.fullmatch(view.prompt) is not None
+    names = dict.fromkeys(ask.name for ask in asked if ask.name not in view.tools and (ask.args is not None or bare))
+    if not names or view.mode == "NONE":
+        return ""
+    here = TOOLS_HERE.render(view.locale, tools=_tool_names(view)) if view.tools else NO_TOOLS_HERE.render(view.locale)
+    missing = [NO_TOOL.render(view.locale, name=name) for name in [*names][:3]]
+    return "\n\n".join([*missing, here, ADD_TOOL.render(view.locale)])
 
 
 def plan(view: View) -> list[Piece]:
@@ -159,11 +154,11 @@ def plan(view: View) -> list[Piece]:
         return [Piece(kind="text", text=json.dumps(value, ensure_ascii=False))]
     if view.results:
         return [Piece(kind="text", text=_result_text(view))]
+    if goes_on(view.prompt):
+        return [Piece(kind="text", text=paragraph(view.facts.turns, view.locale))]
     wanted = _WORDS.search(view.prompt)
     if wanted:
-        return [Piece(kind="text", text=long_text(int(wanted.group(1)), view.locale))]
+        return [Piece(kind="text", text=_written(int(wanted.group(1)), view.locale))]
     if view.image or _DRAW.search(view.prompt):
-        return [Piece(kind="text", text=_IMAGE_DONE.render(view.locale)), Piece(kind="image", text=png(view.prompt))]
-    missing = [ask.name for step in asked_calls(view.prompt) for ask in step if ask.name not in view.tools]
-    refusals = [_NO_TOOL.render(view.locale, name=name) for name in missing[:3] if view.mode != "NONE"]
-    return [Piece(kind="text", text="\n\n".join([*refusals, _report(view)]))]
+        return [Piece(kind="text", text=IMAGE_DONE.render(view.locale)), Piece(kind="image", text=png(view.prompt))]
+    return [Piece(kind="text", text=_missing_tools(view) or _report(view))]

@@ -7,7 +7,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
-from echo_constants import Locale
+from echo_constants import LOCALES, Locale
+from echo_prompts import continue_words
 
 _ARTIFACT: Final = re.compile(r"<artifact\b.*?</artifact>", re.DOTALL | re.IGNORECASE)
 #: Small words that tell the language. Words that both languages have ("on", "plus", "me") are left out.
@@ -26,7 +27,7 @@ _ENGLISH: Final = re.compile(
 _SURE_LEAD: Final = 2
 _CALL: Final = re.compile(r"\b(?:call|appelle)\s+`?([A-Za-z_][\w.:-]*)`?", re.IGNORECASE)
 #: Each typographic double quote is one character, so places in the text stay where they are.
-_STRAIGHT: Final = dict.fromkeys(map(ord, "“”„‟«»″＂"), '"')
+STRAIGHT_QUOTES: Final = dict.fromkeys(map(ord, "“”„‟«»″＂"), '"')
 _GAP: Final = " \t`\n:\u00a0\u202f"
 _THEN: Final = re.compile(r"\b(?:then|puis|ensuite)\b", re.IGNORECASE)
 
@@ -38,6 +39,7 @@ class Facts:
     turns: int
     prompt_tokens: int
     cached_tokens: int
+    cache_min_tokens: int
     signatures: int
     signatures_valid: int
     attachments: int
@@ -89,6 +91,11 @@ def language_of(text: str, earlier: Sequence[str] = ()) -> Locale:
     return "fr" if lead > 0 else "en"
 
 
+def goes_on(prompt: str) -> bool:
+    """Whether a message is ECHO's request to continue the last answer, possibly behind the name of its writer."""
+    return prompt.endswith(tuple(continue_words(locale) for locale in LOCALES))
+
+
 def _french_lead(text: str) -> int:
     sample = text[-4_000:]
     return len(_FRENCH.findall(sample)) - len(_ENGLISH.findall(sample))
@@ -106,7 +113,7 @@ def _read_object(text: str) -> tuple[Mapping[str, Any], int] | None:
     Open WebUI's input turns straight quotes into typographic ones while the user types, so these work as well.
     """
     decoder = json.JSONDecoder()
-    for candidate in (text, text.translate(_STRAIGHT)):
+    for candidate in (text, text.translate(STRAIGHT_QUOTES)):
         with suppress(ValueError):
             value, length = decoder.raw_decode(candidate)
             return value, length
