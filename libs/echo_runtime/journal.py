@@ -45,7 +45,7 @@ class StoreJournal:
             self._timer.cancel()
             self._timer = None
         if self._writing is not None:
-            await self._writing
+            await asyncio.wait({self._writing})  # waits only: a cancelled caller must not cancel the write
         if self._waiting:
             batch, self._waiting, self._waiting_bytes = self._waiting, [], 0
             await self._store.append_turn_log(self._message_id, batch)
