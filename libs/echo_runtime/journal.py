@@ -45,7 +45,7 @@ class StoreJournal:
             self._timer.cancel()
             self._timer = None
         if self._writing is not None:
-            await self._writing
+            await asyncio.wait({self._writing})  # waits only: a cancelled caller must not cancel the write
         if self._waiting:
             batch, self._waiting, self._waiting_bytes = self._waiting, [], 0
             await self._store.append_turn_log(self._message_id, batch)
@@ -56,13 +56,18 @@ class StoreJournal:
         if self._waiting_bytes >= TURN_LOG_BYTES:
             await self.flush()
         elif self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(TURN_LOG_INTERVAL_MS / 1000, self._write_soon)
+            self._arm()
+
+    def _arm(self) -> None:
+        self._timer = asyncio.get_running_loop().call_later(TURN_LOG_INTERVAL_MS / 1000, self._write_soon)
 
     def _write_soon(self) -> None:
+        if self._writing is not None and not self._writing.done():
+            self._arm()
+            return
         self._timer = None
-        if self._writing is None or self._writing.done():
-            batch, self._waiting, self._waiting_bytes = self._waiting, [], 0
-            self._writing = asyncio.create_task(self._write(batch))
+        batch, self._waiting, self._waiting_bytes = self._waiting, [], 0
+        self._writing = asyncio.create_task(self._write(batch))
 
     async def _write(self, batch: list[bytes]) -> None:
         try:

@@ -19,7 +19,9 @@ from _harness import Report, Row, alternate, cpu_us, json_option, simulator
 
 TURNS = (10, 100, 1000, 5000)
 BUDGET_MS = {10: 10.0, 100: 15.0, 1000: 25.0, 5000: 60.0}
-CHUNKS = 2000
+#: A model sends its chunks one by one; a burst shows the pipe's own work alone.
+PACED_CHUNKS = 300
+BURST_CHUNKS = 2000
 USER_ID = "bench-user"
 VALVES = SimpleNamespace(
     GEMINI_API_KEY="",
@@ -40,9 +42,11 @@ def sse(text: str, finish: str | None = None) -> dict[str, str]:
     return {"text": f"data: {json.dumps(chunk)}\r\n\r\n"}
 
 
-def script(control: httpx.Client, chunks: int) -> None:
+def script(control: httpx.Client, chunks: int, delay_ms: float = 0) -> None:
     control.post("/__sim__/reset")
-    texts = [sse("word " * 4) for _ in range(chunks - 1)] + [sse("end.", "STOP")]
+    texts: list[dict[str, Any]] = [*(sse("word " * 4) for _ in range(chunks - 1)), sse("end.", "STOP")]
+    for text in texts if delay_ms else ():
+        text["delay_ms"] = delay_ms
     entry = {
         "match": {"method": "streamGenerateContent"},
         "headers": {"content-type": "text/event-stream"},
@@ -175,22 +179,23 @@ async def first_chunks(bench: Bench, report: Report) -> None:
         report.rows.append(Row("  Open WebUI's own loading of the chat", "ms", await load_ms(chat_id, message_id)))
 
 
-async def per_chunk(bench: Bench, report: Report) -> None:
+async def per_chunk(bench: Bench, report: Report, what: str, chunks: int, *, at_most: float | None = None) -> None:
     chat_id, message_id = "bench-10", "m20"
+    await bench.pipe_ms(chat_id, message_id)
     body, path = bench.last_request()
 
     async def ours() -> float:
         began = cpu_us()
         await bench.pipe_ms(chat_id, message_id)
-        return (cpu_us() - began) / CHUNKS
+        return (cpu_us() - began) / chunks
 
     async def bare() -> float:
         began = cpu_us()
         await bench.bare_ms(body, path)
-        return (cpu_us() - began) / CHUNKS
+        return (cpu_us() - began) / chunks
 
     pipe_us, bare_us = await alternate(ours, bare, 5)
-    report.ratio("processor time a chunk, pipe to SSE", "us", pipe_us, bare_us)
+    report.ratio(f"processor time a chunk, {what}", "us", pipe_us, bare_us, at_most=at_most)
 
 
 async def run(control: httpx.Client, report: Report) -> None:
@@ -198,9 +203,10 @@ async def run(control: httpx.Client, report: Report) -> None:
         bench = Bench(control, bare)
         script(control, 5)
         await first_chunks(bench, report)
-        script(control, CHUNKS)
-        await bench.pipe_ms("bench-10", "m20")
-        await per_chunk(bench, report)
+        script(control, PACED_CHUNKS, delay_ms=3)
+        await per_chunk(bench, report, "arriving one by one", PACED_CHUNKS, at_most=1.5)
+        script(control, BURST_CHUNKS)
+        await per_chunk(bench, report, "arriving all at once", BURST_CHUNKS)
 
 
 def main() -> int:

