@@ -35,6 +35,9 @@ _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 #: How often the children are looked after.
 _WATCH_S = 0.5
 
+#: About 100 words a second (a chunk has up to 4): slow enough to see thoughts arrive and to press Stop.
+_DEMO_CHUNK_DELAY_MS = 40
+
 
 class _StopRequestedError(BaseException):
     """SIGINT, SIGTERM or SIGHUP arrived. Not an `Exception`: no handler on the way may swallow it."""
@@ -86,6 +89,7 @@ def up(
             port=port,
             sim_port=sim_port or free_port(),
             backend=backend,
+            chunk_delay_ms=_DEMO_CHUNK_DELAY_MS,
             admin_email=admin_email,
             admin_password=admin_password,
         )

@@ -219,16 +219,24 @@ def test_task_prompts_get_valid_json(shape: str, key: str, kind: type) -> None:
     assert value[key]
 
 
-def test_a_task_speaks_the_language_of_its_chat() -> None:
-    chat = "<chat_history>\nUSER: Bonjour, je cherche une idée\n</chat_history>"
-    prompt = f'### Task: JSON format: {{ "follow_ups": [] }}\n{chat}'
-    assert task_answer(prompt) == {
-        "follow_ups": [
-            "Quoi d'autre sur Bonjour je cherche une idée ?",
-            "Pouvez-vous donner un exemple ?",
-            "Quelle est la suite ?",
-        ]
-    }
+@pytest.mark.parametrize(
+    ("chat", "first"),
+    [
+        ("USER: Bonjour, je cherche une idée", "Pouvez-vous l'expliquer plus simplement ?"),
+        (
+            "USER: écris 30000 mots\nASSISTANT: the river and the way\nUSER: ok",
+            "Pouvez-vous l'expliquer plus simplement ?",
+        ),
+        ("USER: What is this?\nASSISTANT: la rivière et le chemin", "Can you explain that in simpler words?"),
+        ("", "Can you explain that in simpler words?"),
+    ],
+)
+def test_a_task_speaks_the_language_of_its_chat(chat: str, first: str) -> None:
+    prompt = f'### Task: JSON format: {{ "follow_ups": [] }}\n<chat_history>\n{chat}\n</chat_history>'
+    answer = task_answer(prompt)
+    assert answer is not None
+    assert answer["follow_ups"][0] == first
+    assert {language_of(question) for question in answer["follow_ups"]} == {language_of(first)}
 
 
 def test_an_ordinary_prompt_is_no_task() -> None:
