@@ -188,14 +188,30 @@ def test_very_long_output_is_capped_and_says_so(prompt: str, said: str) -> None:
     assert len(re.findall(r"\w+", rest)) == 3_000
 
 
-def test_pictures_are_real_pngs_and_differ_by_prompt() -> None:
-    data = base64.b64decode(png("a cat"))
+def pixels(prompt: str) -> bytes:
+    """The palette places of a picture, row by row without their filter bytes."""
+    data = base64.b64decode(png(prompt))
     assert data.startswith(b"\x89PNG\r\n\x1a\n")
     width, height = struct.unpack(">II", data[16:24])
+    assert width == height == 256
     start = data.index(b"IDAT") + 4
     size = struct.unpack(">I", data[start - 8 : start - 4])[0]
-    assert len(zlib.decompress(data[start : start + size])) == height * (1 + 3 * width)
-    assert png("a cat") != png("a dog")
+    raw = zlib.decompress(data[start : start + size])
+    assert len(raw) == height * (1 + width)
+    return b"".join(raw[row * (1 + width) + 1 : (row + 1) * (1 + width)] for row in range(height))
+
+
+def test_pictures_are_real_pngs_that_show_something_and_stay_small() -> None:
+    cat, land = pixels("draw a cat"), pixels("a house")
+    assert cat != land
+    assert pixels("dessine un chat") == cat
+    assert min(len(set(cat)), len(set(land))) >= 6
+    assert max(cat.count(bytes([place])) for place in set(cat)) < len(cat) * 0.6
+    assert len(base64.b64decode(png("draw a cat"))) < 4_000
+
+
+def test_pictures_follow_their_prompt_and_nothing_else() -> None:
+    assert png("a cat") == png("a cat") != png("a big cat")
     assert [piece.kind for piece in plan(view("draw a cat"))] == ["text", "image"]
     assert [piece.kind for piece in plan(view("a cat", image=True))] == ["text", "image"]
 
