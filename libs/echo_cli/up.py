@@ -80,9 +80,7 @@ def up(
 ) -> None:
     """Start Open WebUI with ECHO and stay until Ctrl-C."""
     with command(json_mode) as out:
-        backend: Backend = "google" if os.environ.get("GEMINI_API_KEY") and not demo else "simulator"
-        if backend == "simulator" and not demo:
-            out.warn(_NO_KEY)
+        backend = _backend(demo, out)
         settings = StackSettings(
             data=data,
             host=host,
@@ -94,6 +92,15 @@ def up(
             admin_password=admin_password,
         )
         _run(Stack(settings, out), out)
+
+
+def _backend(demo: bool, out: Output) -> Backend:
+    if demo:
+        return "simulator"
+    if os.environ.get("GEMINI_API_KEY"):
+        return "google"
+    out.warn(_NO_KEY)
+    return "simulator"
 
 
 def _run(stack: Stack, out: Output) -> None:
