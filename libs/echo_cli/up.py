@@ -35,6 +35,9 @@ _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 #: How often the children are looked after.
 _WATCH_S = 0.5
 
+#: About 100 words a second (a chunk has up to 4): slow enough to see thoughts arrive and to press Stop.
+_DEMO_CHUNK_DELAY_MS = 40
+
 
 class _StopRequestedError(BaseException):
     """SIGINT, SIGTERM or SIGHUP arrived. Not an `Exception`: no handler on the way may swallow it."""
@@ -77,19 +80,27 @@ def up(
 ) -> None:
     """Start Open WebUI with ECHO and stay until Ctrl-C."""
     with command(json_mode) as out:
-        backend: Backend = "google" if os.environ.get("GEMINI_API_KEY") and not demo else "simulator"
-        if backend == "simulator" and not demo:
-            out.warn(_NO_KEY)
+        backend = _backend(demo, out)
         settings = StackSettings(
             data=data,
             host=host,
             port=port,
             sim_port=sim_port or free_port(),
             backend=backend,
+            chunk_delay_ms=_DEMO_CHUNK_DELAY_MS,
             admin_email=admin_email,
             admin_password=admin_password,
         )
         _run(Stack(settings, out), out)
+
+
+def _backend(demo: bool, out: Output) -> Backend:
+    if demo:
+        return "simulator"
+    if os.environ.get("GEMINI_API_KEY"):
+        return "google"
+    out.warn(_NO_KEY)
+    return "simulator"
 
 
 def _run(stack: Stack, out: Output) -> None:
