@@ -38,6 +38,7 @@ class ResponsesRenderer:
         self._index = -1
         self._open: Wire | None = None
         self._text: list[str] = []
+        self._running: set[str] = set()
 
     def render(self, event: TurnEvent) -> list[Wire]:
         """The wire dicts for one event, in order; empty when the form has nothing to show."""
@@ -61,9 +62,9 @@ class ResponsesRenderer:
             case UsageCounted(usage):
                 return [{"choices": [], "usage": dict(usage)}]
             case TurnFailed():
-                return [*self._close(), page_failure(event)]
+                return [*self._close(), *self._abandon(), page_failure(event)]
             case TurnFinished(reason):
-                return [*self._close(), finish_chunk(reason)]
+                return [*self._close(), *self._abandon(), finish_chunk(reason)]
             case _:
                 return self._close()
 
@@ -99,8 +100,13 @@ class ResponsesRenderer:
         self._text.clear()
         return [{"type": "response.output_item.done", "output_index": self._index, "item": done}]
 
+    def _abandon(self) -> list[Wire]:
+        """Results for the calls that will get none: Open WebUI would run those tools again, and ask us again."""
+        return [wire for call_id in sorted(self._running) for wire in self._tool_finished(_unanswered(call_id))]
+
     def _tool_called(self, event: ToolCalled) -> list[Wire]:
         self._next_id()
+        self._running.add(event.call_id)
         item = {
             "type": "function_call",
             "id": event.call_id,
@@ -112,6 +118,7 @@ class ResponsesRenderer:
         return [self._added(item)]
 
     def _tool_finished(self, event: ToolFinished) -> list[Wire]:
+        self._running.discard(event.call_id)
         item: Wire = {
             "type": "function_call_output",
             "id": self._next_id(),
@@ -134,6 +141,10 @@ class ResponsesRenderer:
 
     def _added(self, item: Mapping[str, Any]) -> Wire:
         return {"type": "response.output_item.added", "output_index": self._index, "item": dict(item)}
+
+
+def _unanswered(call_id: str) -> ToolFinished:
+    return ToolFinished(call_id=call_id, text='{"error": "The turn ended before this tool had answered."}')
 
 
 def finish_chunk(reason: str) -> Wire:

@@ -1,9 +1,10 @@
 """What the event function imports: light, because Open WebUI loads it on its event loop."""
 
 import asyncio
-import importlib
 from collections.abc import Mapping
 from typing import Any, Final
+
+from echo_runtime.loading import adapter, warm_up
 
 #: Published before Open WebUI serves its first request.
 STARTUP: Final = "system.startup.started"
@@ -24,7 +25,9 @@ async def on_event(app: Any, name: str, event: Mapping[str, Any], own_id: str) -
     """
     if name == STARTUP:
         # Deliberately on the event loop: ECHO's routes have to be there before the first request.
-        routes = importlib.import_module(_MODULE)
+        routes = adapter(_MODULE)
     else:
-        routes = await asyncio.to_thread(importlib.import_module, _MODULE)
+        routes = await asyncio.to_thread(adapter, _MODULE)
     await routes.lifecycle_of(app).handle(name, event, own_id)
+    if name == STARTUP:
+        await warm_up()

@@ -2,6 +2,8 @@
 
 import asyncio
 import importlib
+import logging
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -9,6 +11,8 @@ from echo_constants import Bilingual, ConfigError
 
 if TYPE_CHECKING:
     from echo_runtime.orchestrator import Orchestrator
+
+log = logging.getLogger(__name__)
 
 _built: "WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Future[Any]]" = WeakKeyDictionary()
 
@@ -45,9 +49,26 @@ async def orchestrator() -> "Orchestrator":
         raise
 
 
-async def _build() -> "Orchestrator":
+async def warm_up() -> None:
+    """Build the runtime before the first question comes; what stands in its way is logged now, not only then."""
     try:
-        composition = await asyncio.to_thread(importlib.import_module, "echo_runtime.composition")
+        await orchestrator()
+    except Exception:  # whoever asks is told too
+        log.exception("ECHO cannot answer until this is mended; `echoctl doctor` says how")
+
+
+def adapter(name: str) -> ModuleType:
+    """Import a module that stands on packages of others.
+
+    Raises:
+        LibrariesUnfit: one of them is missing or foreign.
+    """
+    try:
+        return importlib.import_module(name)
     except (ImportError, AttributeError, TypeError) as error:  # what a foreign version of a package looks like
         raise LibrariesUnfit(f"{type(error).__name__}: {error}") from error
+
+
+async def _build() -> "Orchestrator":
+    composition = await asyncio.to_thread(adapter, "echo_runtime.composition")
     return composition.build()  # type: ignore[no-any-return]

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from echo_cli._functions import FUNCTIONS_ROOT
-from echo_cli._model_record import ECHO_MODEL_ID
+from echo_cli._model_record import ECHO_MODEL_ID, EVERYBODY_READS
 from live.client import Client
 from live.page import ChatPage, chromium
 from live.stack import Live
@@ -62,6 +62,15 @@ def ada(live: Live) -> Client:
 def lea(live: Live) -> Client:
     """A plain user who speaks French; shared like `ada`."""
     return live.new_user("Léa", language="fr-FR")
+
+
+@pytest.fixture(scope="session")
+def toolkit(live: Live) -> str:
+    """The id of a toolkit that everybody may use; `toolkit.py` has its tools."""
+    source = (Path(__file__).parent / "toolkit.py").read_text(encoding="utf-8")
+    form = {"id": "live_test_tools", "name": "Live test tools", "content": source, "meta": {"description": ""}}
+    live.admin.post("/api/v1/tools/create", {**form, "access_grants": [EVERYBODY_READS]})
+    return "live_test_tools"
 
 
 @pytest.fixture(scope="module")

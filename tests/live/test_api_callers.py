@@ -160,3 +160,15 @@ def test_the_callers_own_settings_and_system_prompt_are_sent(live: Live, program
     assert "Answer like a pirate." in body["systemInstruction"]["parts"][0]["text"]
     config = body["generationConfig"]
     assert (config["maxOutputTokens"], config["stopSequences"]) == (500, ["END"])
+
+
+def test_a_tool_loop_without_a_page(live: Live, program: openai.OpenAI, toolkit: str) -> None:
+    completion = program.chat.completions.create(
+        model=ECHO_MODEL_ID,
+        messages=[{"role": "user", "content": 'Call forecast {"city": "Lyon"} and call weigh {"what": "gold"}.'}],
+        extra_body={"tool_ids": [toolkit]},
+    )
+    answer = completion.choices[0].message
+    assert answer.tool_calls is None, "ECHO has run them itself"
+    assert "21" in (answer.content or "") and "the scale is broken" in (answer.content or "")
+    assert len(live.sim.requests("streamGenerateContent")) == 2

@@ -270,3 +270,28 @@ def test_an_exception_planted_anywhere_is_told_with_a_reference(
     assert_told_and_logged(live, turn, EchoError(), locale)
     assert "RuntimeError: planted" in live.log()
     assert turn.text == kept
+
+
+@pytest.mark.usefixtures("saboteur")
+def test_a_turn_that_breaks_while_tools_run_does_not_run_them_again(
+    live: Live, readers: dict[Locale, Client], toolkit: str
+) -> None:
+    """Open WebUI runs every call itself that is left without a result, and asks once more."""
+    live.sim.reset()
+    live.sim.script(answers.parts({"text": "I weigh it."}, answers.call("weigh", what="lead")))
+    turn = readers["en"].turn("sabotage echo_runtime.tool_runner:_failed", tool_ids=[toolkit])
+    assert_told_and_logged(live, turn, EchoError(), "en")
+    assert [item["type"] for item in turn.output] == ["message", "function_call", "function_call_output"]
+    assert len(live.sim.requests("streamGenerateContent")) == 1
+
+
+@pytest.mark.parametrize("locale", ["en", "fr"])
+def test_a_page_that_asks_without_a_stream_is_told_too(
+    live: Live, readers: dict[Locale, Client], locale: Locale
+) -> None:
+    live.sim.reset()
+    live.sim.script(faults.quota_exhausted(quota_id=PER_DAY))
+    turn = readers[locale].turn("Explain tides", stream=False)
+    assert_told_and_logged(live, turn, QuotaPerDay(), locale)
+    again = readers[locale].turn("Explain tides", stream=False)
+    assert again.text and not again.error

@@ -49,6 +49,8 @@ def test_each_next_turn_carries_only_its_own_conversation(live: Live, ada_page: 
         ours, theirs = ("heron", "loutre") if "nests" in request["body"] else ("loutre", "heron")
         assert f"{ours} 11" in request["body"]
         assert theirs not in request["body"]
+    for page in (ada_page, lea_page):
+        expect(page.page.locator("[data-sonner-toast]")).to_have_count(0)
 
 
 def test_stop_keeps_the_partial_text_and_the_next_turn_carries_it(live: Live, ada_page: ChatPage, ada: Client) -> None:

@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import expect
 
-from echo_cli._model_record import ECHO_MODEL_ID, icon_data_uri
+from echo_cli._model_record import ECHO_MODEL_ID, EVERYBODY_READS, icon_data_uri
 from echo_workers.gemini_sim.core import faults
 from live import answers
 from live.page import ASSISTANT, SCREENSHOTS, ChatPage
@@ -52,7 +52,6 @@ class Tools:
         sky = {"Lyon": ("rain", 14), "Annecy": ("clear", 19)}[city]
         return {"city": city, "sky": sky[0], "high_celsius": sky[1]}
 '''
-EVERYBODY = {"principal_type": "user", "principal_id": "*", "permission": "read"}
 
 
 @pytest.fixture(autouse=True)
@@ -76,7 +75,7 @@ def page(ada_page: ChatPage) -> Iterator[ChatPage]:
 def with_tools(live: Live) -> Iterator[str]:
     """ECHO with a weather tool."""
     tools = {"id": "weather", "name": "Weather", "content": WEATHER, "meta": {"description": ""}}
-    live.admin.post("/api/v1/tools/create", {**tools, "access_grants": [EVERYBODY]})
+    live.admin.post("/api/v1/tools/create", {**tools, "access_grants": [EVERYBODY_READS]})
     model = {
         "id": "echo-weather",
         "base_model_id": ECHO_MODEL_ID,
@@ -87,7 +86,7 @@ def with_tools(live: Live) -> Iterator[str]:
             "capabilities": {"builtin_tools": False},
         },
         "params": {},
-        "access_grants": [EVERYBODY],
+        "access_grants": [EVERYBODY_READS],
         "is_active": True,
     }
     live.admin.post("/api/v1/models/create", model)

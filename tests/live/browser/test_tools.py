@@ -4,13 +4,12 @@ import base64
 import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import expect
 
-from echo_cli._model_record import ECHO_MODEL_ID
+from echo_cli._model_record import ECHO_MODEL_ID, EVERYBODY_READS
 from echo_workers.gemini_sim.core.demo.picture import png
 from live import answers
 from live.client import Client
@@ -18,33 +17,27 @@ from live.page import ASSISTANT, ChatPage
 from live.stack import Live
 
 TUTOR = "live-tutor"
-TOOLKIT = "live_test_tools"
 PROMPT = "You are a patient tutor named Minerva."
-EVERYBODY = {"principal_type": "user", "principal_id": "*", "permission": "read"}
 
 
 @pytest.fixture(scope="module")
-def tutor(live: Live) -> Iterator[str]:
+def tutor(live: Live, toolkit: str) -> Iterator[str]:
     """A model as an administrator makes it in the workspace: nothing set but name, base, prompt and a toolkit."""
-    source = (Path(__file__).parent / "toolkit.py").read_text(encoding="utf-8")
-    tools = {"id": TOOLKIT, "name": "Live test tools", "content": source, "meta": {"description": ""}}
-    live.admin.post("/api/v1/tools/create", {**tools, "access_grants": [EVERYBODY]})
     live.admin.post(
         "/api/v1/models/create",
         {
             "id": TUTOR,
             "base_model_id": ECHO_MODEL_ID,
             "name": "My tutor",
-            "meta": {"toolIds": [TOOLKIT]},
+            "meta": {"toolIds": [toolkit]},
             "params": {"system": PROMPT},
-            "access_grants": [EVERYBODY],
+            "access_grants": [EVERYBODY_READS],
             "is_active": True,
         },
     )
     live.admin.get("/api/models", refresh="true")
     yield TUTOR
     live.admin.post("/api/v1/models/model/delete", {"id": TUTOR})
-    live.admin.delete(f"/api/v1/tools/id/{TOOLKIT}/delete")
 
 
 @pytest.fixture(scope="module")

@@ -107,6 +107,17 @@ def test_partial_text_stays_when_the_turn_fails() -> None:
     assert wires(events)[-1] == {"error": "Gemini is busy. (ab12)"}
 
 
+@pytest.mark.parametrize("end", [TurnFailed(message="m", code="x", reference="ab12"), TurnFinished()])
+def test_no_call_is_left_without_a_result(end: TurnEvent) -> None:
+    """Open WebUI runs a tool again whose call has no result, and then asks the pipe again."""
+    calls = [ToolCalled(call_id=call_id, name="t", arguments_json="{}") for call_id in ("a", "b")]
+    items = page([*calls, ToolFinished(call_id="a", text="done"), end])
+    results = {item["call_id"]: item["output"][0]["text"] for item in items if item["type"] == "function_call_output"}
+    assert results["a"] == "done"
+    assert "before this tool had answered" in results["b"]
+    assert len([item for item in items if item["type"] == "function_call_output"]) == 2
+
+
 @pytest.mark.parametrize("end", [TurnStopped(), TurnFinished("length")])
 def test_an_open_item_is_closed_by_any_end(end: TurnEvent) -> None:
     [item] = page([TextStreamed("x"), end])

@@ -111,3 +111,18 @@ def test_a_language_that_is_none_is_read_as_english(variables: Any) -> None:
     metadata = {"variables": variables}
     call = PipeCall(body={}, user={}, metadata=metadata, valves=None, tools={})
     assert call.locale == "en"
+
+
+async def test_what_hinders_echo_is_logged_at_start_up(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """C11: another plugin's package is found out when Open WebUI starts, not by the first user."""
+
+    def refuse_import(name: str) -> Any:
+        raise ImportError("cannot import name 'AsyncByteStream' from 'httpx'")
+
+    monkeypatch.setattr(importlib, "import_module", refuse_import)
+    await loading.warm_up()
+    [record] = [record for record in caplog.records if record.levelno == logging.ERROR]
+    assert "`echoctl doctor`" in record.getMessage()
+    assert "'AsyncByteStream' from 'httpx'" in caplog.text
