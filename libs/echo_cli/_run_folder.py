@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import secrets
+import stat
 from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, ClassVar, Final
@@ -171,6 +172,18 @@ class RunFolder:
             return Account.model_validate_json(_read(path))
         except ValidationError as error:
             raise RunFolderError(f"{error.error_count()} errors", path=str(path)) from error
+
+
+def private_account(data: Path) -> Account | None:
+    """The account in a data folder of `echoctl up`; None unless its file is whole, ours, and closed to others."""
+    path = data / "run" / "admin.json"
+    try:
+        facts = path.lstat()
+        if not stat.S_ISREG(facts.st_mode) or facts.st_uid != os.getuid() or facts.st_mode & 0o077:
+            return None
+        return Account.model_validate_json(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
 
 
 def _read(path: Path) -> str:
