@@ -64,7 +64,7 @@ class RunFolder:
     """The folder `run/` in a data folder. Entering it takes the lock; leaving gives it back.
 
     Args:
-        data: the data folder; made when missing.
+        data: the data folder; made when missing, and a new one is closed to other accounts of the machine.
 
     Raises:
         RunFolderError: the folder cannot be made.
@@ -74,6 +74,10 @@ class RunFolder:
         self.data = data
         self._folder = data / "run"
         try:
+            if not data.exists() or not any(data.iterdir()):
+                # Open WebUI's database lies in it, readable by all; a folder that was in use keeps the rights it has.
+                data.mkdir(parents=True, exist_ok=True)
+                data.chmod(0o700)
             self.workplace.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise RunFolderError(str(error), path=str(data)) from error

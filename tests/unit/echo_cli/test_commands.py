@@ -64,6 +64,17 @@ def test_a_backup_finds_what_make_run_made_and_else_says_how_to_name_it(
     assert (tmp_path / "copy.tar.gz").exists()
 
 
+def test_a_bundle_replaces_a_file_only_when_told_so(tmp_path: Path) -> None:
+    out = tmp_path / "echo.json"
+    out.write_text("mine")
+    argv = ["bundle", "--out", str(out), "--json"]
+    refused = json.loads(CliRunner().invoke(build_app(), argv).stdout)
+    assert refused["error"]["code"] == "bundle_exists" and "--force" in refused["error"]["remedy"]
+    assert out.read_text() == "mine"
+    assert CliRunner().invoke(build_app(), [*argv, "--force"]).exit_code == ExitCode.OK
+    assert isinstance(json.loads(out.read_text()), list)
+
+
 @pytest.mark.parametrize("option", ["--port", "--sim-port"])
 def test_up_on_a_busy_port_starts_nothing_and_names_a_free_one(tmp_path: Path, option: str) -> None:
     with socket.socket() as listener:

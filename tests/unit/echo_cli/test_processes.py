@@ -112,6 +112,16 @@ def test_secrets_are_for_the_owner_only_and_stay_the_same(tmp_path: Path) -> Non
     assert (again.secret_key(), again.account(None, None)) == (key, account)
 
 
+def test_a_new_data_folder_is_closed_to_others_and_one_in_use_keeps_its_rights(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir(0o755)
+    for new in (tmp_path / "deep" / "absent", tmp_path / "empty"):
+        RunFolder(new)
+        assert stat.S_IMODE(new.stat().st_mode) == 0o700
+        new.chmod(0o750)
+        RunFolder(new)
+        assert stat.S_IMODE(new.stat().st_mode) == 0o750
+
+
 def test_an_account_is_only_read_from_a_file_that_is_closed_to_others(tmp_path: Path) -> None:
     assert private_account(tmp_path) is None
     account = RunFolder(tmp_path).account(None, None)
