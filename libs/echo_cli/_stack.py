@@ -199,9 +199,9 @@ class Stack:
         if settings.backend == "simulator":
             command = simulator_command("127.0.0.1", settings.sim_port, chunk_delay_ms=settings.chunk_delay_ms)
             require_free_port("127.0.0.1", settings.sim_port, "--sim-port")
-            self._reporter.step(_STARTING, name=SIMULATOR, where=self.sim_url)
+            self._reporter.step(_STARTING_SIMULATOR, where=self.sim_url)
             self._add_child(SIMULATOR, command, _base_env())
-        self._reporter.step(_STARTING, name=OPEN_WEBUI, where=self.url)
+        self._reporter.step(_STARTING_OPEN_WEBUI, where=self.url)
         # `python -m open_webui` does not exist and the script `open-webui` may not be on PATH; this is what it does.
         command = [sys.executable, "-c", "from open_webui import app; app()", "serve"]
         command += ["--host", settings.host, "--port", str(settings.port)]
@@ -262,7 +262,11 @@ class Stack:
             return Installer(api, functions).install()
 
 
-_STARTING: Final = Bilingual(en="Starting {name} on {where}", fr="Démarrage de {name} sur {where}")
+_STARTING_SIMULATOR: Final = Bilingual(en="Starting the simulator on {where}", fr="Démarrage du simulateur sur {where}")
+_STARTING_OPEN_WEBUI: Final = Bilingual(
+    en="Starting Open WebUI on {where}; please wait, up to a minute",
+    fr="Démarrage d'Open WebUI sur {where} ; patientez, jusqu'à une minute",
+)
 _INSTALLING: Final = Bilingual(en="Installing ECHO into Open WebUI", fr="Installation d'ECHO dans Open WebUI")
 _LEFTOVERS: Final = Bilingual(
     en="Processes of an earlier run were still there; they were ended.",

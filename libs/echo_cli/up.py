@@ -29,6 +29,7 @@ _NO_KEY = Bilingual(
     "et relancez avec GEMINI_API_KEY=... devant la commande.",
 )
 _STOPPING = Bilingual(en="Stopping", fr="Arrêt en cours")
+_STOPPED = Bilingual(en="Stopped", fr="Arrêté")
 
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -106,7 +107,7 @@ def _backend(demo: bool, out: Output) -> Backend:
 def _run(stack: Stack, out: Output) -> None:
     before = {number: signal.getsignal(number) for number in _STOP_SIGNALS}
     _on_stop_signals(_raise_stop)
-    ready = False
+    ready = stopping = False
     try:
         report = stack.start()
         ready = True
@@ -115,12 +116,15 @@ def _run(stack: Stack, out: Output) -> None:
             stack.check()
             threading.Event().wait(_WATCH_S)
     except _StopRequestedError:
+        stopping = True
         out.step(_STOPPING)
         if not ready:
             raise typer.Exit(ExitCode.INTERRUPTED) from None
     finally:
         _on_stop_signals(signal.SIG_IGN)  # being impatient must not leave children behind; ending is bounded
         stack.stop()
+        if stopping:
+            out.step(_STOPPED)
         for number, handler in before.items():
             signal.signal(number, handler)
 
