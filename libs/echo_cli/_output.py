@@ -5,6 +5,7 @@ With `--json` standard output holds exactly one JSON object, `{"ok": true, ...}`
 """
 
 import json
+import textwrap
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -63,7 +64,9 @@ class Output:
             facts = {"code": error.code, "message": message, "remedy": remedy, "detail": error.detail}
             typer.echo(json.dumps({"ok": False, "exit_code": int(code), "error": facts}, ensure_ascii=False))
             return code
-        lines = [f"[red]✗ {escape(message)}[/red]", f"[bold]→[/bold] {escape(remedy)}"]
+        # Wrapped between words; a long path stays whole.
+        shown = textwrap.fill(f"✗ {message}", self.progress.width, break_long_words=False, break_on_hyphens=False)
+        lines = [f"[red]{escape(shown)}[/red]", f"[bold]→[/bold] {escape(remedy)}"]
         if error.detail:
             lines.append(f"[dim]{escape(error.detail)}[/dim]")
         lines.append(f"[dim]({error.code})[/dim]")

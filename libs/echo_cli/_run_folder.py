@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import secrets
+import stat
 from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, ClassVar, Final
@@ -63,7 +64,7 @@ class RunFolder:
     """The folder `run/` in a data folder. Entering it takes the lock; leaving gives it back.
 
     Args:
-        data: the data folder; made when missing.
+        data: the data folder; made when missing, and a new one is closed to other accounts of the machine.
 
     Raises:
         RunFolderError: the folder cannot be made.
@@ -73,6 +74,10 @@ class RunFolder:
         self.data = data
         self._folder = data / "run"
         try:
+            if not data.exists() or not any(data.iterdir()):
+                # Open WebUI's database lies in it, readable by all; a folder that was in use keeps the rights it has.
+                data.mkdir(parents=True, exist_ok=True)
+                data.chmod(0o700)
             self.workplace.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise RunFolderError(str(error), path=str(data)) from error
@@ -171,6 +176,18 @@ class RunFolder:
             return Account.model_validate_json(_read(path))
         except ValidationError as error:
             raise RunFolderError(f"{error.error_count()} errors", path=str(path)) from error
+
+
+def private_account(data: Path) -> Account | None:
+    """The account in a data folder of `echoctl up`; None unless its file is whole, ours, and closed to others."""
+    path = data / "run" / "admin.json"
+    try:
+        facts = path.lstat()
+        if not stat.S_ISREG(facts.st_mode) or facts.st_uid != os.getuid() or facts.st_mode & 0o077:
+            return None
+        return Account.model_validate_json(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
 
 
 def _read(path: Path) -> str:

@@ -23,8 +23,13 @@ class SimulatorMissingError(ConfigError):
     )
 
 
-def simulator_command(host: str, port: int) -> list[str]:
+def simulator_command(host: str, port: int, *, chunk_delay_ms: int = 0) -> list[str]:
     """The program and arguments that run the simulator on `host`:`port`.
+
+    Args:
+        host: address to bind.
+        port: port to bind.
+        chunk_delay_ms: pause before each chunk of a streamed demo answer; scripted answers have their own.
 
     Raises:
         SimulatorMissingError: the simulator is not installed.
@@ -35,4 +40,5 @@ def simulator_command(host: str, port: int) -> list[str]:
         found = None
     if found is None:
         raise SimulatorMissingError(f"module {SIMULATOR_MODULE} cannot be run")
-    return [sys.executable, "-m", SIMULATOR_MODULE, "--host", host, "--port", str(port)]
+    pace = ["--chunk-delay-ms", str(chunk_delay_ms)] if chunk_delay_ms else []
+    return [sys.executable, "-m", SIMULATOR_MODULE, "--host", host, "--port", str(port), *pace]

@@ -101,6 +101,7 @@ class StackSettings:
         host: address that Open WebUI listens on; the simulator always stays on 127.0.0.1.
         sim_port: the simulator's port.
         backend: who answers for Gemini.
+        chunk_delay_ms: pause of the simulator before each streamed chunk; 0 = as fast as it can.
         admin_email: None = the one used before, else a default.
         admin_password: None = the one used before, else a generated one.
         functions_root: where the function files are.
@@ -112,6 +113,7 @@ class StackSettings:
     port: int
     sim_port: int
     backend: Backend
+    chunk_delay_ms: int = 0
     admin_email: str | None = None
     admin_password: str | None = None
     functions_root: Path = FUNCTIONS_ROOT
@@ -195,11 +197,11 @@ class Stack:
             self._reporter.warn(_LEFTOVERS)
         require_free_port(settings.host, settings.port, "--port")
         if settings.backend == "simulator":
-            command = simulator_command("127.0.0.1", settings.sim_port)
+            command = simulator_command("127.0.0.1", settings.sim_port, chunk_delay_ms=settings.chunk_delay_ms)
             require_free_port("127.0.0.1", settings.sim_port, "--sim-port")
-            self._reporter.step(_STARTING, name=SIMULATOR, where=self.sim_url)
+            self._reporter.step(_STARTING_SIMULATOR, where=self.sim_url)
             self._add_child(SIMULATOR, command, _base_env())
-        self._reporter.step(_STARTING, name=OPEN_WEBUI, where=self.url)
+        self._reporter.step(_STARTING_OPEN_WEBUI, where=self.url)
         # `python -m open_webui` does not exist and the script `open-webui` may not be on PATH; this is what it does.
         command = [sys.executable, "-c", "from open_webui import app; app()", "serve"]
         command += ["--host", settings.host, "--port", str(settings.port)]
@@ -260,7 +262,11 @@ class Stack:
             return Installer(api, functions).install()
 
 
-_STARTING: Final = Bilingual(en="Starting {name} on {where}", fr="Démarrage de {name} sur {where}")
+_STARTING_SIMULATOR: Final = Bilingual(en="Starting the simulator on {where}", fr="Démarrage du simulateur sur {where}")
+_STARTING_OPEN_WEBUI: Final = Bilingual(
+    en="Starting Open WebUI on {where}; please wait, up to a minute",
+    fr="Démarrage d'Open WebUI sur {where} ; patientez, jusqu'à une minute",
+)
 _INSTALLING: Final = Bilingual(en="Installing ECHO into Open WebUI", fr="Installation d'ECHO dans Open WebUI")
 _LEFTOVERS: Final = Bilingual(
     en="Processes of an earlier run were still there; they were ended.",

@@ -1,18 +1,16 @@
 """Finds out what doctor can look at: the server, its process and environment, the data folder."""
 
-import contextlib
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import ClassVar
-from urllib.parse import urlsplit
 
-import psutil
-
+from echo_cli._account import sign_in_own
 from echo_cli._checks.base import Surroundings
 from echo_cli._data_dir import below
 from echo_cli._exit_codes import ExitCode
 from echo_cli._owui_api import NotOpenWebuiError, OwuiApi, OwuiUnreachableError, is_loopback
+from echo_cli._server_process import server_environment, server_process
 from echo_constants import Bilingual, ConfigError, EchoError
 from echo_paths import DataDirUnknownError, EchoPaths
 
@@ -32,27 +30,10 @@ class PortTakenError(ConfigError):
     )
 
 
-def listening_process(port: int) -> psutil.Process | None:
-    """The process of this machine that listens on a TCP port; None when there is none or we may not see it."""
-    with contextlib.suppress(psutil.AccessDenied, psutil.NoSuchProcess):
-        for connection in psutil.net_connections(kind="tcp"):
-            # The address is the empty tuple for sockets that are not bound.
-            listens = connection.status == psutil.CONN_LISTEN and connection.laddr and connection.laddr[1] == port
-            if listens and connection.pid:
-                return psutil.Process(connection.pid)
-    return None
-
-
-def server_process(url: str) -> psutil.Process | None:
-    """The process behind an address on this machine."""
-    parts = urlsplit(url)
-    if not is_loopback(url):
-        return None
-    return listening_process(parts.port or (443 if parts.scheme == "https" else 80))
-
-
 def connect(url: str, *, token: str, email: str, password: str) -> Iterator[OwuiApi | EchoError]:
     """Reach Open WebUI and sign in; gives the client once it is reached, and every error on the way.
+
+    Without an account as `sign_in_own`.
 
     Nothing at all is given when nobody answers: whether that is an error is the caller's to say.
     """
@@ -73,6 +54,8 @@ def connect(url: str, *, token: str, email: str, password: str) -> Iterator[Owui
     try:
         if email and password and not token:
             api.sign_in(email, password)
+        elif not token:
+            sign_in_own(api)
         if api.token:
             api.require_admin()
     except EchoError as error:
@@ -100,11 +83,9 @@ def look_around(url: str, api: OwuiApi | None, data: Path | None) -> Surrounding
 
 
 def _environ(url: str | None) -> tuple[Mapping[str, str], bool]:
-    process = server_process(url) if url else None
-    if process is not None:
-        # Another account's process keeps its environment to itself.
-        with contextlib.suppress(psutil.AccessDenied, psutil.NoSuchProcess):
-            return process.environ(), True
+    environ = server_environment(url) if url else None
+    if environ is not None:
+        return environ, True
     return dict(os.environ), any(os.environ.get(name) for name in ("DATA_DIR", "ECHO_DATA_DIR"))
 
 

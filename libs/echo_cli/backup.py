@@ -9,7 +9,7 @@ import typer
 from echo_cli._app import command
 from echo_cli._archive_read import RestoreReport, restore_backup
 from echo_cli._archive_write import BackupReport, write_backup
-from echo_cli._data_dir import DataOption, data_dir
+from echo_cli._data_dir import DataOption, data_dir_here
 from echo_cli._locale import say, tr
 from echo_cli._output import JsonFlag
 from echo_constants import Bilingual, ConfigError
@@ -24,8 +24,8 @@ class NothingToBackUpError(ConfigError):
         en="There is no ECHO data in {path}.", fr="Il n'y a pas de données d'ECHO dans {path}."
     )
     remedy: ClassVar[Bilingual] = Bilingual(
-        en="Name the folder with --data, or set ECHO_DATA_DIR.",
-        fr="Indiquez le dossier avec --data, ou définissez ECHO_DATA_DIR.",
+        en="Name the folder with --data (after `make run`: --data .run/data), or set ECHO_DATA_DIR.",
+        fr="Indiquez le dossier avec --data (après `make run` : --data .run/data), ou définissez ECHO_DATA_DIR.",
     )
 
 
@@ -45,7 +45,7 @@ def backup(
 ) -> None:
     """Copy the data folder into one archive; ECHO may keep running."""
     with command(json_mode) as output:
-        root = data_dir(data)
+        root = data_dir_here(data)
         if not root.is_dir():
             raise NothingToBackUpError(path=str(root))
         output.step(Bilingual(en="Copying {path} …", fr="Copie de {path} …"), path=root)
@@ -72,7 +72,7 @@ def restore(
 ) -> None:
     """Put an archive back; stop Open WebUI first."""
     with command(json_mode) as output:
-        target = data_dir(data).absolute()
+        target = data_dir_here(data).absolute()
         target.parent.mkdir(parents=True, exist_ok=True)
         report = restore_backup(archive, target, force=force)
         output.result(_restore_facts(report), _restore_text(report))
@@ -137,5 +137,8 @@ def _restore_text(report: RestoreReport) -> str:
     )
     if report.set_aside is None:
         return text
-    aside = Bilingual(en="The former data is in {path}.", fr="Les données précédentes sont dans {path}.")
+    aside = Bilingual(
+        en="The former data is in {path}; delete that folder once all is well.",
+        fr="Les données précédentes sont dans {path} ; supprimez ce dossier quand tout va bien.",
+    )
     return f"{text}\n{tr(aside, path=report.set_aside)}"

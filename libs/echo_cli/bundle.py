@@ -1,22 +1,34 @@
 """`echoctl bundle`: one file for administrators who have only Open WebUI's admin panel."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import typer
 
 from echo_cli._app import command
 from echo_cli._locale import say, tr
 from echo_cli._output import JsonFlag
-from echo_constants import Bilingual
+from echo_constants import Bilingual, ConfigError
+
+
+class BundleExistsError(ConfigError):
+    """A file of that name is there."""
+
+    code: ClassVar[str] = "bundle_exists"
+    message: ClassVar[Bilingual] = Bilingual(en="{path} exists already.", fr="{path} existe déjà.")
+    remedy: ClassVar[Bilingual] = Bilingual(
+        en="Choose another name with --out, or replace the file with --force.",
+        fr="Choisissez un autre nom avec --out, ou remplacez le fichier avec --force.",
+    )
+
 
 _NEXT = Bilingual(
     en="{path}: {functions} functions, {size_kb} kB.\n"
-    "Admin panel, Functions, + menu, Import JSON: choose this file. Then switch echo_lifecycle on, reload the page, "
-    "and do what its description says.",
+    "Admin panel, Functions, the arrow beside Create, Import JSON: choose this file. Then switch echo_lifecycle on, "
+    "reload the page, and do what its description says.",
     fr="{path} : {functions} fonctions, {size_kb} ko.\n"
-    "Panneau d'administration, Fonctions, menu +, Import JSON : choisissez ce fichier. Puis activez echo_lifecycle, "
-    "rechargez la page et faites ce que dit sa description.",
+    "Panneau d'administration, Fonctions, la flèche à côté de Créer, Import JSON : choisissez ce fichier. Puis activez "
+    "echo_lifecycle, rechargez la page et faites ce que dit sa description.",
 )
 _TOOLS = Bilingual(
     en="Not in the bundle, because this importer takes functions only: {ids}. `echoctl install` brings them.",
@@ -26,6 +38,12 @@ _TOOLS = Bilingual(
 
 def bundle(
     out: Annotated[Path, typer.Option("--out", help=say("File to write.", "Fichier à écrire."))] = Path("echo.json"),
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force", help=say("Replace a file that is already there.", "Remplacer un fichier déjà présent.")
+        ),
+    ] = False,
     json_mode: JsonFlag = False,
 ) -> None:
     """Write the bundle."""
@@ -33,6 +51,8 @@ def bundle(
     from echo_cli._bundle_build import build_bundle
 
     with command(json_mode) as output:
+        if out.exists() and not force:
+            raise BundleExistsError(path=str(out))
         made = build_bundle()
         out.write_text(made.text, encoding="utf-8")
         if made.left_out:

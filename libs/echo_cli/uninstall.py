@@ -1,7 +1,9 @@
 """`echoctl uninstall`: take ECHO out of Open WebUI, and its data only when told so."""
 
+import os
 import shutil
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, ClassVar
 
@@ -11,15 +13,16 @@ from rich.text import Text
 
 from echo_cli._account import DEFAULT_URL, EmailOption, PasswordOption, TokenOption, UrlOption, signed_in_admin
 from echo_cli._app import command
-from echo_cli._data_dir import DataOption, data_dir
+from echo_cli._data_dir import DataNotNamedError, DataOption, data_dir
 from echo_cli._exit_codes import ExitCode
 from echo_cli._functions import discover_functions
 from echo_cli._installer import Installer, Report
 from echo_cli._locale import say
 from echo_cli._output import JsonFlag
+from echo_cli._server_process import server_environment
 from echo_cli.install import report_data, report_table
 from echo_constants import Bilingual, ConfigError
-from echo_paths import DataDirUnknownError, EchoPaths
+from echo_paths import EchoPaths
 
 
 class DeclinedError(ConfigError):
@@ -63,7 +66,8 @@ def uninstall(
 ) -> None:
     """Remove ECHO's functions and model record; remove its data after a question."""
     with command(json_mode) as out:
-        folder = None if keep_data else echo_data_folder(data)
+        present = echo_data_folder(data, server_environment(url))
+        folder = None if keep_data else present
         with signed_in_admin(url, token=token, email=email, password=password) as api:
             question = say("Remove ECHO from this Open WebUI?", "Retirer ECHO de cet Open WebUI ?")
             _require_yes(question, yes=yes, can_ask=not json_mode)
@@ -73,18 +77,23 @@ def uninstall(
         if folder is not None:
             shutil.rmtree(folder)
         removed = str(folder) if folder is not None else None
-        out.result({**report_data(report), "data_removed": removed}, _text(report, removed))
+        kept = present if folder is None else None
+        out.result({**report_data(report), "data_removed": removed}, _text(report, removed, kept))
 
 
-def echo_data_folder(data: Path | None) -> Path | None:
+def echo_data_folder(data: Path | None, environ: Mapping[str, str] | None = None) -> Path | None:
     """ECHO's data folder on this machine; None when there is none, as when Open WebUI runs elsewhere.
+
+    Args:
+        data: the `--data` option.
+        environ: what the server runs with; None = it cannot be seen, so that our own counts.
 
     Raises:
         NotEchoDataError: the folder exists and holds other things.
     """
     try:
-        paths = EchoPaths(data_dir(data))
-    except DataDirUnknownError:
+        paths = EchoPaths(data_dir(data, os.environ if environ is None else environ))
+    except DataNotNamedError:
         return None
     if not paths.root.is_dir():
         return None
@@ -109,12 +118,14 @@ def _asked_to_remove(folder: Path) -> bool:
     return typer.confirm(warning)
 
 
-def _text(report: Report, removed: str | None) -> Group:
+def _text(report: Report, removed: str | None, kept: Path | None) -> Group:
     if not report.changed:
         return Group(Text(say("ECHO was not installed here.", "ECHO n'était pas installé ici.")))
     where = (
         say("Removed with its data: ", "Supprimé avec ses données : ") + removed
         if removed
+        else say("ECHO's records were kept in ", "Les données d'ECHO sont restées dans ") + str(kept)
+        if kept
         else say(
             "ECHO's records were kept where Open WebUI keeps its data.",
             "Les données d'ECHO sont restées là où Open WebUI garde les siennes.",

@@ -29,11 +29,15 @@ _NO_KEY = Bilingual(
     "et relancez avec GEMINI_API_KEY=... devant la commande.",
 )
 _STOPPING = Bilingual(en="Stopping", fr="Arrêt en cours")
+_STOPPED = Bilingual(en="Stopped", fr="Arrêté")
 
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 #: How often the children are looked after.
 _WATCH_S = 0.5
+
+#: About 100 words a second (a chunk has up to 4): slow enough to see thoughts arrive and to press Stop.
+_DEMO_CHUNK_DELAY_MS = 40
 
 
 class _StopRequestedError(BaseException):
@@ -77,25 +81,33 @@ def up(
 ) -> None:
     """Start Open WebUI with ECHO and stay until Ctrl-C."""
     with command(json_mode) as out:
-        backend: Backend = "google" if os.environ.get("GEMINI_API_KEY") and not demo else "simulator"
-        if backend == "simulator" and not demo:
-            out.warn(_NO_KEY)
+        backend = _backend(demo, out)
         settings = StackSettings(
             data=data,
             host=host,
             port=port,
             sim_port=sim_port or free_port(),
             backend=backend,
+            chunk_delay_ms=_DEMO_CHUNK_DELAY_MS,
             admin_email=admin_email,
             admin_password=admin_password,
         )
         _run(Stack(settings, out), out)
 
 
+def _backend(demo: bool, out: Output) -> Backend:
+    if demo:
+        return "simulator"
+    if os.environ.get("GEMINI_API_KEY"):
+        return "google"
+    out.warn(_NO_KEY)
+    return "simulator"
+
+
 def _run(stack: Stack, out: Output) -> None:
     before = {number: signal.getsignal(number) for number in _STOP_SIGNALS}
     _on_stop_signals(_raise_stop)
-    ready = False
+    ready = stopping = False
     try:
         report = stack.start()
         ready = True
@@ -104,12 +116,15 @@ def _run(stack: Stack, out: Output) -> None:
             stack.check()
             threading.Event().wait(_WATCH_S)
     except _StopRequestedError:
+        stopping = True
         out.step(_STOPPING)
         if not ready:
             raise typer.Exit(ExitCode.INTERRUPTED) from None
     finally:
         _on_stop_signals(signal.SIG_IGN)  # being impatient must not leave children behind; ending is bounded
         stack.stop()
+        if stopping:
+            out.step(_STOPPED)
         for number, handler in before.items():
             signal.signal(number, handler)
 

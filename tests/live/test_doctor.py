@@ -1,6 +1,7 @@
 """Doctor on a real Open WebUI: first all is well, then one thing after the other is really broken and put right."""
 
 import json
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -38,6 +39,16 @@ def test_a_fresh_installation_is_healthy_and_everything_was_looked_at(live: Live
     assert codes(report) == set(), report
     assert exit_code == ExitCode.OK and report["healthy"] is True
     assert [check["name"] for check in report["checks"] if check["verdict"] == "skipped"] == []
+
+
+def test_the_account_of_our_own_stack_need_not_be_given(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = CliRunner().invoke(build_app(), ["doctor", "--url", live.api_url, "--json"])
+    assert [check["name"] for check in json.loads(result.stdout)["checks"] if check["verdict"] == "skipped"] == []
+    result = CliRunner().invoke(build_app(), ["install", "--url", live.api_url, "--json"])
+    assert json.loads(result.stdout)["changed"] is False
+    monkeypatch.setattr("os.getuid", lambda: os.geteuid() + 1)
+    result = CliRunner().invoke(build_app(), ["install", "--url", live.api_url, "--json"])
+    assert json.loads(result.stdout)["error"]["code"] == "no_account"
 
 
 @contextmanager

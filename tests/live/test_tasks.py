@@ -35,9 +35,9 @@ def test_a_new_chat_gets_title_tags_and_follow_ups(live: Live, ada: Client) -> N
     assert chat["title"] == "💬 How do tides work"
     assert sorted(chat["meta"]["tags"]) == ["conversation", "technology"]
     assert turn.message["followUps"] == [
-        "What else about How do tides work?",
-        "Can you give an example?",
-        "What comes next?",
+        "Can you explain that in simpler words?",
+        "Can you give me an example?",
+        "What should I look at next?",
     ]
     assert not turn.error
     tasks = live.sim.requests(":generateContent")

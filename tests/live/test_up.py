@@ -114,7 +114,7 @@ def test_a_crash_loses_nothing_and_a_second_start_takes_over(tmp_path: Path) -> 
 
         children = second.children()
         code, told_at_end = second.end(signal.SIGTERM)
-        assert code == ExitCode.OK and "Stopping" in told_at_end
+        assert code == ExitCode.OK and told_at_end.index("Stopping") < told_at_end.index("Stopped")
         assert all(map(ended, children))
         require_free_port("127.0.0.1", port, "--port")
         require_free_port("127.0.0.1", sim_port, "--sim-port")

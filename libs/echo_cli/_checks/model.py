@@ -62,10 +62,10 @@ NOT_OFFERED: Final = Diagnosis(
     severity="problem",
     what=Bilingual(en="Open WebUI does not offer the model {id}.", fr="Open WebUI ne propose pas le modèle {id}."),
     remedy=Bilingual(
-        en="The pipe could not be loaded: install echo-owui into the Python that runs Open WebUI, restart, and see its "
-        "log.",
-        fr="Le pipe n'a pas pu être chargé : installez echo-owui dans le Python d'Open WebUI, redémarrez, et voyez son "
-        "journal.",
+        en="Run `echoctl install`, which brings the pipe if it is gone. If it is there, it could not be loaded: "
+        "install echo-owui into the Python that runs Open WebUI, restart, and see its log.",
+        fr="Lancez `echoctl install`, qui apporte le pipe s'il manque. S'il est là, il n'a pas pu être chargé : "
+        "installez echo-owui dans le Python d'Open WebUI, redémarrez, et voyez son journal.",
     ),
 )
 

@@ -58,9 +58,10 @@ LIFECYCLE_SILENT: Final = Diagnosis(
         fr="Les pages d'ECHO (/echo/…) ne répondent pas : sa fonction de cycle de vie ne tourne pas.",
     ),
     remedy=Bilingual(
-        en="Switch echo_lifecycle on in the admin panel, then restart Open WebUI; its log says what fails.",
-        fr="Activez echo_lifecycle dans le panneau d'administration, puis redémarrez Open WebUI ; son journal dit ce "
-        "qui échoue.",
+        en="Run `echoctl install`, which brings the function if it is gone. If it is there: switch echo_lifecycle on "
+        "in the admin panel, then restart Open WebUI; its log says what fails.",
+        fr="Lancez `echoctl install`, qui apporte la fonction si elle manque. Si elle est là : activez echo_lifecycle "
+        "dans le panneau d'administration, puis redémarrez Open WebUI ; son journal dit ce qui échoue.",
     ),
 )
 LIBRARIES_DIFFER: Final = Diagnosis(

@@ -14,6 +14,7 @@ from echo_cli._app import COMMANDS, command
 from echo_cli._exit_codes import ExitCode
 from echo_cli._locale import shell_locale
 from echo_cli._ports import PortBusyError, free_port
+from echo_cli.uninstall import NotEchoDataError
 from echo_constants import ECHO_VERSION, Bilingual
 
 STEP = Bilingual(en="Doing", fr="En cours")
@@ -63,6 +64,20 @@ def test_an_error_becomes_its_message_remedy_and_exit_code(capsys: pytest.Captur
     with pytest.raises(typer.Exit), command(False):
         raise error
     assert "--port 3001" in capsys.readouterr().err
+
+
+def test_a_long_message_is_wrapped_between_words_and_a_remedy_can_be_copied(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    path = "/a/" + "very/" * 12 + "long/path"
+    with pytest.raises(typer.Exit), command(False):
+        raise NotEchoDataError(path=path)
+    told = capsys.readouterr().err.splitlines()
+    assert path in "\n".join(told)
+    shown, remedy = told[: told.index(next(line for line in told if line.startswith("→")))], told[-2]
+    assert len(shown) > 2 and all(len(line) <= 40 for line in shown if path not in line)
+    assert remedy == "→ Give ECHO's data folder with --data, or use --keep-data."
 
 
 def test_markup_in_an_error_is_shown_and_not_interpreted(capsys: pytest.CaptureFixture[str]) -> None:

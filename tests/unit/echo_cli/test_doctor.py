@@ -445,6 +445,14 @@ def test_a_check_without_what_it_needs_is_skipped_and_says_why() -> None:
     assert facts["healthy"] is True
 
 
+def test_what_an_uninstalled_echo_lacks_is_to_be_installed_first() -> None:
+    gone = {"function_missing", "model_record_missing", "model_not_offered", "lifecycle_not_running"}
+    found = {diagnosis.code: diagnosis.remedy for check in CHECKS for diagnosis in check.diagnoses}
+    for code in gone:
+        assert found[code].en.startswith("Run `echoctl install`")
+        assert found[code].fr.startswith("Lancez `echoctl install`")
+
+
 def test_all_diagnoses_have_a_code_of_their_own_and_both_languages() -> None:
     found = [diagnosis for check in CHECKS for diagnosis in check.diagnoses]
     assert len({diagnosis.code for diagnosis in found}) == len(found)

@@ -13,7 +13,8 @@ import pytest
 
 from echo_cli._ports import PortBusyError, free_port, require_free_port
 from echo_cli._process import Child, end_all, end_stranger, identity_of
-from echo_cli._run_folder import AlreadyRunningError, RunFolder, RunFolderError
+from echo_cli._run_folder import AlreadyRunningError, RunFolder, RunFolderError, private_account
+from echo_cli._server_process import is_ours_alone, server_process
 from live.client import poll
 
 SLEEP = "import time; print('started', flush=True); time.sleep(600)"
@@ -109,6 +110,44 @@ def test_secrets_are_for_the_owner_only_and_stay_the_same(tmp_path: Path) -> Non
         assert stat.S_IMODE((tmp_path / "run" / name).stat().st_mode) == 0o600
     again = RunFolder(tmp_path)
     assert (again.secret_key(), again.account(None, None)) == (key, account)
+
+
+def test_a_new_data_folder_is_closed_to_others_and_one_in_use_keeps_its_rights(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir(0o755)
+    for new in (tmp_path / "deep" / "absent", tmp_path / "empty"):
+        RunFolder(new)
+        assert stat.S_IMODE(new.stat().st_mode) == 0o700
+        new.chmod(0o750)
+        RunFolder(new)
+        assert stat.S_IMODE(new.stat().st_mode) == 0o750
+
+
+def test_an_account_is_only_read_from_a_file_that_is_closed_to_others(tmp_path: Path) -> None:
+    assert private_account(tmp_path) is None
+    account = RunFolder(tmp_path).account(None, None)
+    assert private_account(tmp_path) == account
+    path = tmp_path / "run" / "admin.json"
+    path.chmod(0o640)
+    assert private_account(tmp_path) is None
+    path.chmod(0o600)
+    path.rename(tmp_path / "elsewhere.json")
+    path.symlink_to(tmp_path / "elsewhere.json")
+    assert private_account(tmp_path) is None
+    path.unlink()
+    path.touch(0o600)
+    assert private_account(tmp_path) is None
+
+
+def test_what_listens_here_is_seen_as_ours() -> None:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        found = server_process(url)
+        assert found is not None and found.pid == os.getpid()
+        assert is_ours_alone(url)
+        assert not is_ours_alone(url.replace("127.0.0.1", "192.0.2.1"))
+    assert not is_ours_alone(url)
 
 
 def test_an_account_that_was_not_accepted_yet_replaces_nothing(tmp_path: Path) -> None:

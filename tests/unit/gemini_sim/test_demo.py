@@ -188,14 +188,30 @@ def test_very_long_output_is_capped_and_says_so(prompt: str, said: str) -> None:
     assert len(re.findall(r"\w+", rest)) == 3_000
 
 
-def test_pictures_are_real_pngs_and_differ_by_prompt() -> None:
-    data = base64.b64decode(png("a cat"))
+def pixels(prompt: str) -> bytes:
+    """The palette places of a picture, row by row without their filter bytes."""
+    data = base64.b64decode(png(prompt))
     assert data.startswith(b"\x89PNG\r\n\x1a\n")
     width, height = struct.unpack(">II", data[16:24])
+    assert width == height == 256
     start = data.index(b"IDAT") + 4
     size = struct.unpack(">I", data[start - 8 : start - 4])[0]
-    assert len(zlib.decompress(data[start : start + size])) == height * (1 + 3 * width)
-    assert png("a cat") != png("a dog")
+    raw = zlib.decompress(data[start : start + size])
+    assert len(raw) == height * (1 + width)
+    return b"".join(raw[row * (1 + width) + 1 : (row + 1) * (1 + width)] for row in range(height))
+
+
+def test_pictures_are_real_pngs_that_show_something_and_stay_small() -> None:
+    cat, land = pixels("draw a cat"), pixels("a house")
+    assert cat != land
+    assert pixels("dessine un chat") == cat
+    assert min(len(set(cat)), len(set(land))) >= 6
+    assert max(cat.count(bytes([place])) for place in set(cat)) < len(cat) * 0.6
+    assert len(base64.b64decode(png("draw a cat"))) < 4_000
+
+
+def test_pictures_follow_their_prompt_and_nothing_else() -> None:
+    assert png("a cat") == png("a cat") != png("a big cat")
     assert [piece.kind for piece in plan(view("draw a cat"))] == ["text", "image"]
     assert [piece.kind for piece in plan(view("a cat", image=True))] == ["text", "image"]
 
@@ -219,16 +235,24 @@ def test_task_prompts_get_valid_json(shape: str, key: str, kind: type) -> None:
     assert value[key]
 
 
-def test_a_task_speaks_the_language_of_its_chat() -> None:
-    chat = "<chat_history>\nUSER: Bonjour, je cherche une idée\n</chat_history>"
-    prompt = f'### Task: JSON format: {{ "follow_ups": [] }}\n{chat}'
-    assert task_answer(prompt) == {
-        "follow_ups": [
-            "Quoi d'autre sur Bonjour je cherche une idée ?",
-            "Pouvez-vous donner un exemple ?",
-            "Quelle est la suite ?",
-        ]
-    }
+@pytest.mark.parametrize(
+    ("chat", "first"),
+    [
+        ("USER: Bonjour, je cherche une idée", "Pouvez-vous l'expliquer plus simplement ?"),
+        (
+            "USER: écris 30000 mots\nASSISTANT: the river and the way\nUSER: ok",
+            "Pouvez-vous l'expliquer plus simplement ?",
+        ),
+        ("USER: What is this?\nASSISTANT: la rivière et le chemin", "Can you explain that in simpler words?"),
+        ("", "Can you explain that in simpler words?"),
+    ],
+)
+def test_a_task_speaks_the_language_of_its_chat(chat: str, first: str) -> None:
+    prompt = f'### Task: JSON format: {{ "follow_ups": [] }}\n<chat_history>\n{chat}\n</chat_history>'
+    answer = task_answer(prompt)
+    assert answer is not None
+    assert answer["follow_ups"][0] == first
+    assert {language_of(question) for question in answer["follow_ups"]} == {language_of(first)}
 
 
 def test_an_ordinary_prompt_is_no_task() -> None:

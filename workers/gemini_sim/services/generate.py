@@ -18,7 +18,9 @@ from echo_workers.gemini_sim.services.prompt import Prompt
 from echo_workers.gemini_sim.services.state import SimState
 from echo_workers.gemini_sim.services.view import view_of
 
-_WORD_GROUP: Final = re.compile(r"(?:\S+\s*){1,8}|\s+")
+_WORD_GROUP: Final = re.compile(r"(?:\S+\s*){1,4}|\s+")
+#: Thoughts are short; smaller chunks let a reader see them arrive.
+_THOUGHT_GROUP: Final = re.compile(r"(?:\S+\s*){1,2}|\s+")
 _CALL_FINISH: Final = "Model generated function call(s)."
 #: Source: about the price of one generated image, documented.
 _IMAGE_TOKENS: Final = 1_120
@@ -89,7 +91,7 @@ class Generation:
         for piece in self._pieces:
             match piece.kind:
                 case "thought":
-                    yield {"text": piece.text, "thought": True}
+                    yield from ({"text": bit, "thought": True} for bit in _THOUGHT_GROUP.findall(piece.text))
                 case "text":
                     for found in _WORD_GROUP.finditer(piece.text):
                         part: dict[str, Any] = {"text": found.group()}

@@ -4,17 +4,19 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from echo_constants import Bilingual
+from echo_constants import Bilingual, Locale
 from echo_workers.gemini_sim.core.demo.view import language_of
 
 _DEPTH: Final = 8
 _SHAPE: Final = re.compile(r'\{\s*"(title|tags|follow_ups|queries|text|prompt)"\s*:')
 _TASK: Final = re.compile(r"\bJSON\b.*<chat_history>|<chat_history>.*\bJSON\b|### Task:.*\bJSON\b", re.DOTALL)
+#: Source: Open WebUI's task templates put "USER: " and "ASSISTANT: " before the messages of a history.
+_USER_LINE: Final = re.compile(r"^USER:\s*(.*?)(?=^(?:USER|ASSISTANT):|\Z)", re.DOTALL | re.MULTILINE | re.IGNORECASE)
 _TAGS: Final = (Bilingual(en="Technology", fr="Technologie"), Bilingual(en="Conversation", fr="Conversation"))
 _FOLLOW_UPS: Final = (
-    Bilingual(en="What else about {subject}?", fr="Quoi d'autre sur {subject} ?"),
-    Bilingual(en="Can you give an example?", fr="Pouvez-vous donner un exemple ?"),
-    Bilingual(en="What comes next?", fr="Quelle est la suite ?"),
+    Bilingual(en="Can you explain that in simpler words?", fr="Pouvez-vous l'expliquer plus simplement ?"),
+    Bilingual(en="Can you give me an example?", fr="Pouvez-vous me donner un exemple ?"),
+    Bilingual(en="What should I look at next?", fr="Que dois-je regarder ensuite ?"),
 )
 
 
@@ -90,18 +92,24 @@ def task_answer(prompt: str) -> dict[str, Any] | None:
         return None
     history = re.search(r"<chat_history>(.*?)(?:</chat_history>|$)", prompt, re.DOTALL)
     chat = history.group(1).strip() if history else ""
-    locale, subject = language_of(chat), _subject(chat)
+    locale, subject = _language(chat), _subject(chat)
     match shape.group(1):
         case "title":
             return {"title": f"💬 {subject}"}
         case "tags":
             return {"tags": [tag.render(locale) for tag in _TAGS]}
         case "follow_ups":
-            return {"follow_ups": [line.render(locale, subject=subject) for line in _FOLLOW_UPS]}
+            return {"follow_ups": [line.render(locale) for line in _FOLLOW_UPS]}
         case "queries":
             return {"queries": [subject]}
         case name:
             return {name: subject}
+
+
+def _language(chat: str) -> Locale:
+    """The language of what the user said in a history; of the whole when it names no user."""
+    said = _USER_LINE.findall(chat) or [chat]
+    return language_of(said[-1], said[:-1])
 
 
 def _subject(chat: str) -> str:
