@@ -249,16 +249,15 @@ def saboteur(live: Live) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("saboteur")
-@pytest.mark.parametrize("locale", ["en", "fr"])
 @pytest.mark.parametrize(
-    ("place", "kept"),
+    ("locale", "place", "kept"),
     [
-        ("echo_runtime.orchestrator:settings_of", ""),
-        ("echo_runtime.context:pis", ""),
-        ("echo_runtime.orchestrator:dumps", ""),
-        ("echo_core.engine:content_json", "The whole answer."),
-        ("echo_core.engine:openai_usage", "The whole answer."),
-        ("echo_runtime.sealing:seal_shadow", "The whole answer."),
+        ("en", "echo_runtime.orchestrator:settings_of", ""),
+        ("fr", "echo_runtime.context:pis", ""),
+        ("en", "echo_runtime.orchestrator:dumps", ""),
+        ("fr", "echo_core.engine:content_json", "The whole answer."),
+        ("en", "echo_core.engine:openai_usage", "The whole answer."),
+        ("fr", "echo_runtime.sealing:seal_shadow", "The whole answer."),
     ],
 )
 def test_an_exception_planted_anywhere_is_told_with_a_reference(

@@ -5,7 +5,6 @@ Elsewhere they go to `.cache/screenshots`, and the test only sees that everythin
 
 import json
 import os
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,6 +21,8 @@ from live.stack import Live
 #: A folder for the finished pictures.
 TARGET = os.environ.get("ECHO_PICTURES")
 MAX_BYTES = 200_000
+#: Between two pieces, so that the model seems to have thought for some seconds.
+PAUSE_MS = 1100 if TARGET else 50
 
 PROTOCOLS = """For token streams the protocol decides how many answers share a connection:
 
@@ -127,7 +128,7 @@ def test_a_chat_with_a_table_and_code(live: Live, page: ChatPage) -> None:
                 answers.thought("and how one stream is stopped."),
                 {"text": PROTOCOLS},
                 {"text": EXAMPLE},
-                delay_ms=1100,
+                delay_ms=PAUSE_MS,
             ),
             "match": answers.saying("stream tokens"),
         },
@@ -138,7 +139,7 @@ def test_a_chat_with_a_table_and_code(live: Live, page: ChatPage) -> None:
     expect(answer.get_by_role("table")).to_be_visible()
     expect(answer.get_by_role("cell", name="RST_STREAM")).to_be_visible()
     expect(answer).to_contain_text("async for line in answer.aiter_lines():")
-    expect(answer).to_contain_text(re.compile(r"Thought for \d seconds"))
+    expect(answer).to_contain_text("Thought for")
     expect(page.page.get_by_role("heading", name="⚡ Streaming over HTTP")).to_be_visible()
     take(page, "chat")
 
@@ -149,7 +150,7 @@ def test_an_open_thought_and_a_tool_card(live: Live, page: ChatPage, with_tools:
         answers.thought("so I ask for both forecasts at once."),
         answers.call("forecast", city="Lyon"),
         answers.call("forecast", city="Annecy"),
-        delay_ms=1100,
+        delay_ms=PAUSE_MS,
     )
     answered = answers.parts(
         {
