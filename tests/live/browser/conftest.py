@@ -1,4 +1,4 @@
-"""One Chromium and one tab a person for all tests of this folder; a tab costs seconds, so tests share it.
+"""One Chromium and one tab a person for the tests of a module; a tab costs seconds, so tests share it.
 
 Each test begins with `next_chat` or `new_chat` and leaves no dialog open.
 """
@@ -13,9 +13,9 @@ from live.page import ChatPage, chromium
 from live.stack import Live
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """A headless Chromium; no test of this folder may be async, because Playwright's loop runs."""
+    """A headless Chromium; no test of these modules may be async, because Playwright's loop runs."""
     with chromium() as started:
         yield started
 
@@ -27,13 +27,13 @@ def tab_of(browser: Browser, live: Live, client: Client) -> Iterator[ChatPage]:
     page.context.close()
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def ada_page(live: Live, browser: Browser, ada: Client) -> Iterator[ChatPage]:
     """Ada's tab, in English."""
     yield from tab_of(browser, live, ada)
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def lea_page(live: Live, browser: Browser, lea: Client) -> Iterator[ChatPage]:
     """Léa's tab, in French."""
     yield from tab_of(browser, live, lea)

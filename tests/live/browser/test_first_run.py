@@ -83,7 +83,9 @@ def test_a_reload_shows_the_same(admin_page: ChatPage) -> None:
 
 def test_the_admin_finds_the_valves_described_in_both_languages(live: Live, admin_page: ChatPage) -> None:
     admin_page.page.goto("/admin/functions")
-    admin_page.page.get_by_role("button", name="Valves").first.click()
+    admin_page.page.get_by_placeholder("Search Functions").fill("echo_orchestrator")
+    expect(admin_page.page.get_by_role("button", name="Valves")).to_have_count(1)
+    admin_page.page.get_by_role("button", name="Valves").click()
     panel = admin_page.page.get_by_role("dialog")
     for described in ("Gemini API key", "Clé Google AI Studio", "Where the Gemini API is", "Niveau de modèle"):
         expect(panel.get_by_text(described)).to_be_visible()
