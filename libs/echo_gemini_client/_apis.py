@@ -1,6 +1,6 @@
 """The two envelopes: what is sent where, and how an answer is unwrapped. Pure.
 
-Source: research/gemini.md 1.1, 1.7 (Gemini API), 5.1 to 5.3 (Code Assist).
+Source: the Gemini API reference, and for Code Assist the published source of gemini-cli.
 """
 
 import json

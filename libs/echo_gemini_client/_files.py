@@ -1,6 +1,6 @@
 """The Files API and embeddings of the Gemini API.
 
-Source: research/gemini.md 1.7 (batchEmbedContents) and 1.8 (resumable upload; files live 48 hours, 2 GB each).
+Source: Gemini API reference, Files and Embeddings (resumable upload; files live 48 hours, 2 GB each).
 """
 
 import json

@@ -1,7 +1,7 @@
 """What an error answer of Gemini means, and whether and when to try again. Pure.
 
-Source: research/gemini.md 1.9, 1.10 and 5.7 (error envelope and texts, recorded or quoted from the service), 7 (delays
-over 300 s are treated as final).
+Source: the error envelope and its texts as recorded or quoted from the service; that delays over 300 s are final is what
+gemini-cli does.
 """
 
 import json
@@ -38,7 +38,7 @@ class FailureKind(StrEnum):
 #: Kinds that pass by themselves within seconds or minutes.
 WAITING_KINDS: Final = frozenset({FailureKind.QUOTA_MINUTE, FailureKind.CAPACITY, FailureKind.SERVER})
 
-#: A 429 that asks for more than this is no per-minute limit. Source: research/gemini.md 7 (gemini-cli).
+#: A 429 that asks for more than this is no per-minute limit. Source: the published source of gemini-cli.
 LONGEST_MINUTE_WAIT_S: Final = 300.0
 
 
@@ -195,7 +195,7 @@ _spend = _says(r"spend(?:ing)? (?:limit|cap)|prepa(?:id|yment) credits|credit ba
 _names_a_model = _says(r"\bmodels?\b|requested entity was not found")
 _short_of_capacity = _says(r"no capacity available|overloaded|experiencing high demand|capacity exceeded")
 
-#: First match wins. Texts: research/gemini.md 1.10 and 5.7.
+#: First match wins. Texts: recorded, or quoted by users.
 _RULES: Final[tuple[Rule, ...]] = (
     (FailureKind.TERMS, _says(r"violation of (?:the )?terms of service")),
     (FailureKind.ACCOUNT, _because("VALIDATION_REQUIRED")),

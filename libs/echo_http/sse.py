@@ -4,7 +4,7 @@ Gemini frames each chunk as `data: ` + one line of JSON + CRLF CRLF, and ends a 
 that is no event at all. Lines end at CR LF, LF or CR only: str.splitlines (and so httpx's iter_lines) would also split
 at U+2028, U+2029 and U+0085, which occur inside answers.
 Source: https://html.spec.whatwg.org/multipage/server-sent-events.html (parsing);
-for Gemini's form research/gemini.md 1.4.
+for Gemini's form recorded streams.
 """
 
 from dataclasses import dataclass
