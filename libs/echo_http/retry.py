@@ -1,7 +1,7 @@
 """What an error answer of Gemini means, and whether and when to try again. Pure.
 
-Source: the error envelope and its texts as recorded or quoted from the service; that delays over 300 s are final is what
-gemini-cli does.
+Source: the error envelope and its texts as recorded or quoted from the service; delays over 300 s count as
+final, as in gemini-cli.
 """
 
 import json

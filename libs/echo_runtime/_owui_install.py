@@ -78,12 +78,12 @@ async def _put(item: WantedFunction, present: FunctionModel | None, mark: str) -
     toggle = kind == "filter" and bool(getattr(instance, "toggle", False))
     form = form.model_copy(update={"meta": form.meta.model_copy(update={"toggle": toggle})})
     if present is None:
-        await Functions.insert_new_function("", kind, form, module=instance)
+        await Functions.insert_new_function("", kind, form)
         switches = {"is_active": True, "is_global": item.listed.scope == "global"}
         await Functions.update_function_by_id(item.listed.id, switches)
         return "created"
     updated = {**form.model_dump(exclude={"id"}), "type": kind}
-    await Functions.update_function_by_id(item.listed.id, updated, module=instance)
+    await Functions.update_function_by_id(item.listed.id, updated)
     return "updated"
 
 
