@@ -27,10 +27,13 @@ class SavedChain:
 
     def __init__(self, call: PipeCall) -> None:
         self._call = call
+        self._heads: list[RowHead] | None = None
 
     async def heads(self) -> list[RowHead]:
-        """See `Chain`."""
-        return await _owui.load_chain(self._call.chat_id, self._call.chain_end)
+        """See `Chain`; read once, because everybody who asks in one turn must see the same rows."""
+        if self._heads is None:
+            self._heads = await _owui.load_chain(self._call.chat_id, self._call.chain_end)
+        return self._heads
 
     async def texts(self, message_ids: Sequence[str]) -> Mapping[str, RowText]:
         """See `Chain`."""
