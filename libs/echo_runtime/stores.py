@@ -13,6 +13,9 @@ from echo_state_manager import SessionStore, SessionStores
 _DAY_S: Final = 24 * 3600
 API_KEPT_S: Final = 7 * _DAY_S
 
+#: Chats whose owner is remembered; about 1 MB. Source: our choice.
+MAX_KNOWN_OWNERS: Final = 8192
+
 
 class ChatStores:
     """Opens the store of a call's chat.
@@ -26,6 +29,7 @@ class ChatStores:
         self._sessions = sessions
         self._clock = clock
         self._tidied: dict[str, int] = {}
+        self._owners: dict[str, str] = {}
 
     @asynccontextmanager
     async def open(self, call: PipeCall, *, keep_api: bool) -> AsyncIterator[ShadowStore | None]:
@@ -45,9 +49,21 @@ class ChatStores:
             return
         if call.is_temporary:
             await self._drop_left(call)
-        owner = await _owui.chat_owner(call.chat_id) if call.is_saved else None
-        async with self._sessions.open(owner or call.user_id, call.chat_id) as store:
+        owner = await self._owner(call) if call.is_saved else call.user_id
+        async with self._sessions.open(owner, call.chat_id) as store:
             yield store
+
+    async def _owner(self, call: PipeCall) -> str:
+        """Whose chat it is, asked once: in Open WebUI a chat never changes hands."""
+        known = self._owners.get(call.chat_id)
+        if known is None:
+            known = await _owui.chat_owner(call.chat_id)
+            if known is None:
+                return call.user_id
+            if len(self._owners) >= MAX_KNOWN_OWNERS:
+                self._owners.clear()
+            self._owners[call.chat_id] = known
+        return known
 
     async def _drop_left(self, call: PipeCall) -> None:
         """Let go of temporary chats whose browser is gone; their ids end with the socket's."""
