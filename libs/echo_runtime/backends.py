@@ -15,8 +15,8 @@ from echo_runtime.settings import Settings
 SIMULATOR_VARIABLE: Final = "ECHO_SIMULATOR_URL"
 
 SIMULATOR_NOTICE: Final = Bilingual(
-    en="Demo: ECHO's Gemini simulator answers, because no API key is set.",
-    fr="Démo : le simulateur Gemini d'ECHO répond, car aucune clé API n'est définie.",
+    en="Demo: ECHO's Gemini simulator answers here, not Gemini.",
+    fr="Démo : c'est le simulateur Gemini d'ECHO qui répond, pas Gemini.",
 )
 
 
