@@ -1,0 +1,21 @@
+"""Artifacts: the notes in which ECHO tells the model about itself and its surroundings."""
+
+from echo_aec.artifact import Artifact, Item, parse_artifact
+from echo_aec.errors import InvalidArtifact, UnreadableArtifact
+from echo_aec.escape import defused, from_xml_text, to_xml_text
+from echo_aec.schema import ARTIFACT_IDS, SCHEMA, ArtifactId, Kind
+
+__all__ = [
+    "ARTIFACT_IDS",
+    "SCHEMA",
+    "Artifact",
+    "ArtifactId",
+    "InvalidArtifact",
+    "Item",
+    "Kind",
+    "UnreadableArtifact",
+    "defused",
+    "from_xml_text",
+    "parse_artifact",
+    "to_xml_text",
+]

@@ -1,0 +1,56 @@
+"""The kinds of artifacts, and what each may hold."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final, Literal, TypeAlias, get_args
+
+ArtifactId: TypeAlias = Literal[
+    "AEC_init",
+    "AEC_upgrade",
+    "AEC_reminder",
+    "AEC_identite",
+    "AEC_modele",
+    "AEC_temps",
+    "AEC_lieu",
+    "AEC_smart_context",
+    "AEC_context_checkpoint",
+    "AEC_event",
+]
+
+#: Source: docs/design.md section 7.
+ARTIFACT_IDS: Final[tuple[ArtifactId, ...]] = get_args(ArtifactId)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """What an artifact of one id is made of.
+
+    Args:
+        attributes: attribute names besides `id`, in the order in which they are written.
+        items: child elements: attribute names by tag, in the order in which they are written.
+    """
+
+    attributes: tuple[str, ...] = ()
+    items: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
+
+
+_PLAIN: Final = Kind()
+_VALUES: Final = Kind(items=MappingProxyType({"value": ("name",)}))
+
+SCHEMA: Final[Mapping[ArtifactId, Kind]] = MappingProxyType(
+    {
+        "AEC_init": _PLAIN,
+        "AEC_upgrade": Kind(
+            items=MappingProxyType({"echo": ("version",), "instructions": (), "tool": ("name", "change")})
+        ),
+        "AEC_reminder": _PLAIN,
+        "AEC_identite": _VALUES,
+        "AEC_modele": Kind(attributes=("model", "origin")),
+        "AEC_temps": _VALUES,
+        "AEC_lieu": _VALUES,
+        "AEC_smart_context": Kind(attributes=("name", "type")),
+        "AEC_context_checkpoint": Kind(attributes=("checkpoint",)),
+        "AEC_event": Kind(attributes=("name", "at")),
+    }
+)
