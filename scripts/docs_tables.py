@@ -153,11 +153,22 @@ def diagnoses_table() -> str:
     )
 
 
+def breaks_table() -> str:
+    """Everything that `echoctl verify` can find, by its kind."""
+    from echo_cli._breaks import BREAKS
+
+    return table(
+        ("Kind", "English", "Français"),
+        ((f"`{kind}`", words.en, words.fr) for kind, words in BREAKS.items()),
+    )
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "errors": errors_table,
     "valves": valves_table,
     "filters": filters_table,
     "diagnoses": diagnoses_table,
+    "breaks": breaks_table,
 }
 
 

@@ -177,5 +177,13 @@ class EchoPaths:
                 if _SAFE_ID.fullmatch(user_id) and _SAFE_ID.fullmatch(chat_id) and chat_dir.is_dir():
                     yield user_id, chat_id
 
+    def session_files(self) -> Iterator[tuple[str, str, Path]]:
+        """(user id, chat id, session.db) of every file of records; blocks on the disk.
+
+        Those that belong to no chat are among them, under their folder's name instead of a chat id.
+        """
+        for path in sorted(self.root.glob("users/*/chats/*/session.db")):
+            yield _identifier(path.parents[2].name), _identifier(path.parent.name), path
+
     def _chats_dir(self, user_id: str) -> Path:
         return self.user_dir(user_id) / "chats"

@@ -11,8 +11,10 @@ from echo_state_manager._errors import (
     StoreUnavailableError,
     UnusableFileError,
 )
+from echo_state_manager._inspect import verify_file
 from echo_state_manager._load import get_message_shadow, get_signature_by_id
 from echo_state_manager._repair import RepairReport, repair
+from echo_state_manager._salvage import FileRepair, repair_file
 from echo_state_manager._save import (
     index_suture,
     save_cognitive_data,
@@ -20,14 +22,16 @@ from echo_state_manager._save import (
     save_session_setting,
     save_signature_by_id,
 )
-from echo_state_manager._verify import Break, VerifyReport, verify
+from echo_state_manager._verify import Break, BreakKind, VerifyReport, verify
 from echo_state_manager.memory import MemoryShadowStore
 from echo_state_manager.session import SessionStore
 from echo_state_manager.stores import SessionStores
 
 __all__ = [
     "Break",
+    "BreakKind",
     "DamagedFileError",
+    "FileRepair",
     "ForeignFileError",
     "FutureFileError",
     "MemoryShadowStore",
@@ -45,9 +49,11 @@ __all__ = [
     "get_signature_by_id",
     "index_suture",
     "repair",
+    "repair_file",
     "save_cognitive_data",
     "save_message_shadow",
     "save_session_setting",
     "save_signature_by_id",
     "verify",
+    "verify_file",
 ]

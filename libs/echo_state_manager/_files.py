@@ -59,9 +59,9 @@ async def open_usable(
     """
     notices: list[UnusableFileError] = []
     for _ in range(_ATTEMPTS):
-        found = await to_thread.run_sync(_look, path, len(migrations))
+        found = await to_thread.run_sync(look, path, len(migrations))
         try:
-            await _inspect(path, found, migrations)
+            await require_usable(path, found, migrations)
             database = await open_database(path, migrations, clock)
         except UnusableFileError as error:
             if await to_thread.run_sync(set_aside, path, found.identity, error.reason, clock.now_s()):
@@ -81,7 +81,7 @@ async def snapshot(path: Path, now_s: int) -> AsyncIterator[Transaction]:
     Raises:
         StoreError: as `_errors.store_error` says.
     """
-    connection = aiosqlite.connect(_read_only(path), uri=True, isolation_level=None)
+    connection = aiosqlite.connect(read_only(path), uri=True, isolation_level=None)
     connection._thread.daemon = True
     try:
         async with connection:
@@ -91,7 +91,7 @@ async def snapshot(path: Path, now_s: int) -> AsyncIterator[Transaction]:
         raise store_error(error) from error
 
 
-def _read_only(path: Path) -> str:
+def read_only(path: Path) -> str:
     return f"file:{quote(str(path))}?mode=ro"
 
 
@@ -119,7 +119,7 @@ def set_aside(path: Path, identity: Identity, reason: str, now_s: float) -> Path
     with _folder_lock(path.parent):
         if identity is None or identity_of(path) != identity:
             return None
-        target = _free_name(path, f"{reason}-{datetime.fromtimestamp(now_s, UTC):%Y%m%dT%H%M%SZ}")
+        target = free_name(path, reason, now_s)
         for suffix in _SUFFIXES:
             source = path.with_name(path.name + suffix)
             if source.exists():
@@ -128,7 +128,9 @@ def set_aside(path: Path, identity: Identity, reason: str, now_s: float) -> Path
     return target
 
 
-def _free_name(path: Path, label: str) -> Path:
+def free_name(path: Path, reason: str, now_s: float) -> Path:
+    """A name beside a file that says why and when it was put there, and that is not taken; blocks on the disk."""
+    label = f"{reason}-{datetime.fromtimestamp(now_s, UTC):%Y%m%dT%H%M%SZ}"
     target = path.with_name(f"{path.name}.{label}")
     count = 1
     while target.exists():
@@ -149,7 +151,7 @@ def _folder_lock(folder: Path) -> Iterator[None]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class Found:
     """What lies at a path before it is opened.
 
     Args:
@@ -162,14 +164,18 @@ class _Found:
     log_bytes: int = 0
 
 
-async def _inspect(path: Path, found: _Found, migrations: Sequence[Migration]) -> None:
-    """Refuse a file that is not ours or too new before SQLite can write to it."""
+async def require_usable(path: Path, found: Found, migrations: Sequence[Migration]) -> None:
+    """Refuse a file that is not ours or too new before SQLite can write to it.
+
+    Raises:
+        StoreError: why it cannot be used.
+    """
     if found.fault is not None:
         raise found.fault
     if found.log_bytes == 0:
         return
     # The newest steps may still be in the log only; a read-only connection leaves both files as they are.
-    connection = aiosqlite.connect(_read_only(path), uri=True)
+    connection = aiosqlite.connect(read_only(path), uri=True)
     connection._thread.daemon = True
     try:
         async with connection:
@@ -183,11 +189,11 @@ def _check_steps_if_any(migrations: Sequence[Migration], connection: sqlite3.Con
         check_steps(connection, migrations)
 
 
-def _look(path: Path, known_steps: int) -> _Found:
+def look(path: Path, known_steps: int) -> Found:
     """Read whose file it is; blocks on the disk."""
     identity = identity_of(path)
     if identity is None:
-        return _Found(None)
+        return Found(None)
     try:
         with path.open("rb") as file:
             header = file.read(_HEADER_BYTES)
@@ -195,8 +201,8 @@ def _look(path: Path, known_steps: int) -> _Found:
     except FileNotFoundError:
         log_bytes = 0
     except OSError as error:
-        return _Found(identity, StoreUnavailableError(f"{type(error).__name__} {error.errno}"))
-    return _Found(identity, _header_fault(header, known_steps) if header else None, log_bytes)
+        return Found(identity, StoreUnavailableError(f"{type(error).__name__} {error.errno}"))
+    return Found(identity, _header_fault(header, known_steps) if header else None, log_bytes)
 
 
 def _header_fault(header: bytes, known_steps: int) -> UnusableFileError | None:

@@ -91,10 +91,10 @@ async def verify(store: SessionStore) -> VerifyReport:
         StoreError: the file could not be read.
     """
     async with snapshot(store.file.path, store.file.now_s) as tx:
-        return await _verify(tx)
+        return await verify_records(tx)
 
 
-async def _verify(tx: Transaction) -> VerifyReport:
+async def verify_records(tx: Transaction) -> VerifyReport:
     findings = _Findings()
     for (complaint,) in await tx.rows(f"PRAGMA integrity_check({_FILE_COMPLAINTS})"):
         if complaint != "ok":
