@@ -16,10 +16,11 @@ from echo_protocol.contents import (
     request_json,
 )
 from echo_protocol.errors import EmptyContent, UnknownModelName, UnreadableChunk, UnreadablePart
-from echo_protocol.generation import build_ca_generation_config
+from echo_protocol.generation import GenerationSettings, build_ca_generation_config, generation_settings
 from echo_protocol.hashing import ROOT_PARENT, client_hash, cumulative_hash, fingerprint, invariant_hash, sealed_hash
 from echo_protocol.joining import PartJoiner, join_parts, replayable
 from echo_protocol.models import Backend, Capabilities, ModelInfo, Price, Thinking
+from echo_protocol.notices import Notice
 from echo_protocol.owui import assistant_contents, openai_messages_to_contents, user_parts, visible_text
 from echo_protocol.parts import (
     CodeExecutionResultPart,
@@ -76,9 +77,11 @@ __all__ = [
     "FileDataPart",
     "FunctionCallPart",
     "FunctionResponsePart",
+    "GenerationSettings",
     "InlineDataPart",
     "MediaReceived",
     "ModelInfo",
+    "Notice",
     "OpaquePart",
     "Outcome",
     "Part",
@@ -118,6 +121,7 @@ __all__ = [
     "function_call_part",
     "function_response_part",
     "gemini_name",
+    "generation_settings",
     "inline_data_part",
     "invariant_hash",
     "join_contents",

@@ -46,6 +46,7 @@ class Capabilities:
     Args:
         sampling_params: False when temperature, topP and topK are refused or ignored; they are then left out.
         multimodal_responses: media may go inside a functionResponse.
+        json_with_tools: a JSON format and function declarations may be in one request.
         continuation: long answers end with CONTINUATION and go on by token.
     """
 
@@ -54,6 +55,7 @@ class Capabilities:
     image_output: bool = False
     sampling_params: bool = True
     multimodal_responses: bool = False
+    json_with_tools: bool = False
     continuation: bool = False
     explicit_cache: bool = False
     implicit_cache_min_tokens: int = 4096

@@ -11,9 +11,9 @@ from echo_protocol import (
     Backend,
     Catalogue,
     ModelInfo,
-    build_ca_generation_config,
     content_json,
     convert_owui_tools,
+    generation_settings,
     openai_messages_to_contents,
     text_part,
 )
@@ -96,14 +96,18 @@ class ContextBuilder:
         if not history.contents and not history.lead:
             raise NothingAsked(f"{len(call.body.get('messages') or [])} messages hold nothing to answer")
         tools = convert_owui_tools([tool["spec"] for tool in call.tools.values()], backend=self.backend_name)
+        generation = generation_settings(
+            model,
+            _params(call, settings),
+            include_thoughts=settings.show_thoughts,
+            with_tools=bool(tools.declarations),
+        )
         plan = TurnPlan(
             model_id=model.backend_id(self.backend_name),
             contents=history.contents,
             system_instruction=await self._system(call, system_text, store, shared=history.shared),
             tools=tools.tools_json(),
-            generation_config=build_ca_generation_config(
-                model, _params(call, settings), include_thoughts=settings.show_thoughts
-            ),
+            generation_config=generation.config,
             safety_settings=_safety(settings),
             tool_names=tools.original_names,
             max_rounds=settings.max_tool_rounds,
@@ -111,7 +115,8 @@ class ContextBuilder:
         left_out = (
             LEFT_OUT.render(call.locale, name=name, why=why.render(call.locale)) for name, why in tools.left_out
         )
-        return Prepared(plan, model, history, tuple(left_out))
+        told = (notice.render(call.locale) for notice in generation.notices)
+        return Prepared(plan, model, history, (*left_out, *told))
 
     async def _conversation(self, call: PipeCall, store: ShadowStore | None, model: ModelInfo) -> tuple[str, Rebuilt]:
         system_text, contents = openai_messages_to_contents(call.body.get("messages") or [])

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from echo_protocol import Catalogue, build_ca_generation_config
+from echo_protocol import Catalogue, build_ca_generation_config, generation_settings
 
 CATALOGUE = Catalogue.load()
 EVERYTHING = {
@@ -19,8 +19,8 @@ def build(model_id: str, **params: Any) -> dict[str, Any]:
 
 def test_a_family_that_samples_gets_every_parameter() -> None:
     assert build("gemini-3.6-flash", **EVERYTHING) == {
-        "temperature": 0.5, "topP": 0.9, "topK": 40, "presencePenalty": 0.1, "frequencyPenalty": 0.2, "seed": 7,
-        "maxOutputTokens": 100, "stopSequences": ["a", "b", "c", "d", "e"], "thinkingConfig": {"includeThoughts": True},
+        "temperature": 0.5, "topP": 0.9, "topK": 40, "seed": 7, "maxOutputTokens": 100,
+        "stopSequences": ["a", "b", "c", "d", "e"], "thinkingConfig": {"includeThoughts": True},
     }  # fmt: skip
 
 
@@ -117,3 +117,86 @@ def test_a_response_format_asks_for_json() -> None:
 def test_one_stop_may_be_a_string() -> None:
     assert build("gemini-2.0-flash", stop="END") == {"stopSequences": ["END"]}
     assert build("gemini-2.0-flash", stop="") == {}
+
+
+def told(model_id: str, *, with_tools: bool = False, **params: Any) -> list[str]:
+    settings = generation_settings(CATALOGUE.model(model_id), params, with_tools=with_tools)
+    return [notice.render("en") for notice in settings.notices]
+
+
+def test_numbers_out_of_range_are_moved_to_its_end() -> None:
+    config = build("gemini-3.6-flash", temperature=9, top_p=-1, top_k=500, max_tokens=10**12, seed=2**40 + 3)
+    assert (config["temperature"], config["topP"], config["topK"], config["seed"]) == (2.0, 0.0, 64, 3)
+    assert config["maxOutputTokens"] == 65536
+
+
+@pytest.mark.parametrize(
+    ("params", "says"),
+    [
+        ({"temperature": "warm"}, "temperature"),
+        ({"reasoning_effort": "banana"}, "banana"),
+        ({"thinking_level": "banana"}, "thinking_level"),
+        ({"response_format": "yaml"}, "response_format"),
+        ({"response_format": {"type": "xml"}}, "xml"),
+        ({"media_resolution": "huge"}, "media_resolution"),
+        ({"stop": list("abcdefg")}, "5 stop sequences"),
+    ],
+)
+def test_what_cannot_be_taken_is_told_in_both_languages(params: dict[str, Any], says: str) -> None:
+    [notice] = generation_settings(CATALOGUE.model("gemini-3.6-flash"), params).notices
+    assert says in notice.render("en")
+    assert notice.render("fr") != notice.render("en")
+
+
+def test_parameters_that_are_fine_tell_nothing() -> None:
+    assert told("gemini-3.8-flash", **{**EVERYTHING, "stop": ["x"], "reasoning_effort": "high", "n": 2}) == []
+
+
+def test_an_unreadable_level_falls_back_to_the_effort() -> None:
+    assert build("gemini-3.8-flash", thinking_level="banana", reasoning_effort="high")["thinkingConfig"] == {
+        "includeThoughts": True, "thinkingLevel": "HIGH",
+    }  # fmt: skip
+
+
+def test_older_models_answer_in_json_only_without_tools() -> None:
+    wanted = {"type": "json_object"}
+    assert "responseMimeType" in build("gemini-2.5-flash", response_format=wanted)
+    assert told("gemini-2.5-flash", with_tools=True, response_format=wanted) != []
+    assert told("gemini-3.8-flash", with_tools=True, response_format=wanted) == []
+
+
+def test_a_schema_is_put_into_the_words_that_gemini_knows() -> None:
+    schema = {
+        "$defs": {"a": {"type": "string"}},
+        "type": "object",
+        "properties": {"x": {"$ref": "#/$defs/a", "title": "beside a reference"}},
+        "not": {"required": ["y"]},
+    }
+    given = {"type": "json_schema", "json_schema": {"schema": schema}}
+    sent = build("gemini-3.8-flash", response_format=given)["responseJsonSchema"]
+    assert sent["properties"]["x"]["type"] == "string"
+    assert "not" not in sent
+
+
+def test_a_schema_beyond_all_bounds_is_told_and_json_stays() -> None:
+    deep: dict[str, Any] = {"type": "string"}
+    for _ in range(60):
+        deep = {"type": "array", "items": deep}
+    given = {"type": "json_schema", "json_schema": {"schema": deep}}
+    settings = generation_settings(CATALOGUE.model("gemini-3.8-flash"), {"response_format": given})
+    assert settings.config["responseMimeType"] == "application/json"
+    assert "responseJsonSchema" not in settings.config
+    assert len(settings.notices) == 1
+
+
+def test_a_model_that_makes_images_is_asked_for_them_in_the_shape_wanted() -> None:
+    config = build("gemini-3.1-flash-image", aspect_ratio="16 : 9", image_size="2k", temperature=1)
+    assert config["responseModalities"] == ["TEXT", "IMAGE"]
+    assert config["imageConfig"] == {"aspectRatio": "16:9", "imageSize": "2K"}
+    assert "responseModalities" not in build("gemini-3.8-flash", aspect_ratio="16:9")
+
+
+def test_the_resolution_of_media_is_taken_in_googles_and_in_short_words() -> None:
+    for word in ("high", "MEDIA_RESOLUTION_HIGH"):
+        assert build("gemini-3.8-flash", media_resolution=word)["mediaResolution"] == "MEDIA_RESOLUTION_HIGH"
+    assert "mediaResolution" not in build("gemma-4-31b-it", media_resolution="low")

@@ -4,7 +4,7 @@ from typing import Any
 
 from echo_workers.gemini_sim.core.errors import invalid
 from echo_workers.gemini_sim.core.models import ServerModel
-from echo_workers.gemini_sim.core.tools import json_schema_faults, schema_faults
+from echo_workers.gemini_sim.core.tools import declared, json_schema_faults, schema_faults
 
 _WHERE = "GenerateContentRequest.generation_config"
 
@@ -18,12 +18,13 @@ def check_generation(request: dict[str, Any], model: ServerModel) -> None:
     """
     config = request.get("generationConfig", {})
     _check_thinking(config.get("thinkingConfig", {}), model)
+    _check_features(request, config, model)
     if "responseSchema" in config and "responseJsonSchema" in config:
         raise invalid(f"* {_WHERE}: only one of response_schema and response_json_schema may be set.\n")
     faults = schema_faults(config["responseSchema"], f"{_WHERE}.response_schema") if "responseSchema" in config else []
     if "responseJsonSchema" in config:
         faults = json_schema_faults(config["responseJsonSchema"], f"{_WHERE}.response_json_schema")
-    ranges = {"temperature": (0, 2), "topP": (0, 1), "maxOutputTokens": (1, 2**31 - 1), "candidateCount": (1, 8)}
+    ranges = {"temperature": (0, 2), "topP": (0, 1), "topK": (0, 64), "maxOutputTokens": (1, 2**31 - 1), "candidateCount": (1, 8)}
     for name, (low, high) in ranges.items():
         if name in config and not low <= config[name] <= high:
             faults.append(f"{_WHERE}.{name}: must be in the range [{low}, {high}].")
@@ -31,6 +32,19 @@ def check_generation(request: dict[str, Any], model: ServerModel) -> None:
         raise invalid("".join(f"* {fault}\n" for fault in faults))
     if "continuationToken" in request and model.generation < 4:
         raise invalid("Continuation is not supported for this model.")
+
+
+def _check_features(request: dict[str, Any], config: dict[str, Any], model: ServerModel) -> None:
+    """What a family refuses as a whole. Source: texts third-party (mnfst/modelparams.dev PR 16, python-genai 867)."""
+    if model.generation >= 2.5 and (config.get("presencePenalty") or config.get("frequencyPenalty")):
+        raise invalid(f"Penalty is not enabled for models/{model.id}")
+    json_mode = config.get("responseMimeType") == "application/json"
+    if json_mode and model.generation < 3 and declared(request):
+        raise invalid("Function calling with a response mime type: 'application/json' is unsupported")
+    if json_mode and model.image:
+        raise invalid("JSON mode is not enabled for this model")
+    if "IMAGE" in config.get("responseModalities", []) and not model.image:
+        raise invalid("Model does not support the requested response modalities: image,text")
 
 
 def _check_thinking(thinking: dict[str, Any], model: ServerModel) -> None:
