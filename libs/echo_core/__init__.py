@@ -9,16 +9,20 @@ from echo_core.answer_errors import (
     PromptBlocked,
     TokensSpentThinking,
 )
-from echo_core.engine import TurnEngine, TurnPlan, TurnRecord, openai_usage
+from echo_core.engine import TurnEngine, TurnPlan, TurnRecord
 from echo_core.records import Seal, Shadow, ShadowState, SignatureRow, VersionLock
+from echo_core.usage import CONTEXT_STATS_KEY, ContextStats, RoundUsage, usage_shown
 
 __all__ = [
+    "CONTEXT_STATS_KEY",
     "AnswerBlocked",
     "AnswerBrokenOff",
     "BadToolCall",
+    "ContextStats",
     "EmptyAnswer",
     "IllegalTransition",
     "PromptBlocked",
+    "RoundUsage",
     "Seal",
     "Shadow",
     "ShadowState",
@@ -28,5 +32,5 @@ __all__ = [
     "TurnPlan",
     "TurnRecord",
     "VersionLock",
-    "openai_usage",
+    "usage_shown",
 ]

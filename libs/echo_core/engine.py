@@ -18,6 +18,7 @@ from echo_core.ports import (
     TurnJournal,
 )
 from echo_core.turn import Answered, Ask, Begin, Fail, Finish, RunTools, ToolsAnswered, TurnMachine
+from echo_core.usage import RoundUsage, usage_shown
 from echo_events import (
     MediaShown,
     SourcesFound,
@@ -94,6 +95,8 @@ class TurnRecord:
         self._carried: tuple[Part, ...] = ()
         self.usage = Usage()
         self.last_usage = Usage()
+        self.asked_model = ""
+        self.rounds: list[RoundUsage] = []
         self.model_version = ""
         self.stream: StreamProcessor | None = None
 
@@ -111,6 +114,7 @@ class TurnRecord:
             self.hops.append(content_json("model", parts))
         self.usage += result.usage
         self.last_usage = result.usage
+        self.rounds.append(RoundUsage(model_id=self.asked_model, usage=result.usage))
         self.model_version = result.model_version or self.model_version
         return result
 
@@ -176,7 +180,7 @@ class TurnEngine:
                             yield event
                     step = machine.feed(ToolsAnswered())
                 case Finish(reason):
-                    yield UsageCounted(openai_usage(self.record.usage))
+                    yield UsageCounted(usage_shown(self.record.rounds))
                     yield TurnFinished(reason)
                     return
                 case Fail(error):
@@ -184,6 +188,7 @@ class TurnEngine:
 
     async def _ask(self, plan: TurnPlan, step: Ask) -> AsyncGenerator[TurnEvent, None]:
         request = GenerateRequest(model=plan.model_id, body_json=self._body(plan, step))
+        self.record.asked_model = plan.model_id
         stream = self.record.stream = StreamProcessor()
         async with self._backend.stream_generate(request, on_wait=self._on_wait) as chunks:
             async for chunk in chunks:
@@ -271,18 +276,3 @@ class TurnEngine:
         self.record.hops.append(content)
         await self._journal.content(content)
         await self._journal.flush()
-
-
-def openai_usage(usage: Usage) -> dict[str, Any]:
-    """Token counts under the keys that Open WebUI and OpenAI clients read; thoughts count as output."""
-    output_tokens = usage.candidates_tokens + usage.thoughts_tokens
-    input_tokens = usage.prompt_tokens + usage.tool_prompt_tokens
-    return {
-        "prompt_tokens": input_tokens,
-        "completion_tokens": output_tokens,
-        "total_tokens": input_tokens + output_tokens,
-        "input_tokens": input_tokens,
-        "output_tokens": output_tokens,
-        "prompt_tokens_details": {"cached_tokens": usage.cached_tokens},
-        "completion_tokens_details": {"reasoning_tokens": usage.thoughts_tokens},
-    }

@@ -39,6 +39,7 @@ class _File:
     as_of: dt.date
     names: dict[Backend, dict[str, list[str]]]
     models: list[ModelInfo]
+    prices_source: str = ""
 
 
 @cache

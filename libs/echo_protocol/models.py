@@ -29,7 +29,12 @@ class Thinking:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Price:
-    """US dollars per million tokens, valid from a prompt size and a date on; `cached_usd` None = not published."""
+    """US dollars per million tokens, valid from a prompt size and a date on.
+
+    Args:
+        cached_usd: None = not published; cached tokens then cost like others.
+        image_output_usd: of tokens that are pictures, None = like other output.
+    """
 
     tier: str = "standard"
     from_prompt_tokens: int = 0
@@ -37,6 +42,7 @@ class Price:
     input_usd: float
     output_usd: float
     cached_usd: float | None = None
+    image_output_usd: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

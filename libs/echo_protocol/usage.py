@@ -21,7 +21,8 @@ COUNT_KEYS: Final = frozenset(key for keys in _NAMES.values() for key in keys)
 class Usage:
     """Tokens of one hop, or of several added up.
 
-    `prompt_tokens` includes `cached_tokens`; `total = prompt + candidates + thoughts + tool_prompt`.
+    `prompt_tokens` includes `cached_tokens`, `candidates_tokens` includes `image_tokens` (pictures);
+    `total = prompt + candidates + thoughts + tool_prompt`.
     Source: Gemini API reference, UsageMetadata; recorded answers.
     """
 
@@ -31,6 +32,7 @@ class Usage:
     thoughts_tokens: int = 0
     tool_prompt_tokens: int = 0
     total_tokens: int = 0
+    image_tokens: int = 0
 
     def __add__(self, other: "Usage") -> "Usage":
         """Sum over the hops of one turn."""
@@ -48,7 +50,10 @@ def usage_from_wire(wire: Wire) -> Usage:
     known = {name: count for name, count in counts.items() if count is not None}
     if known and "total_tokens" not in known:
         known["total_tokens"] = sum(count for name, count in known.items() if name != "cached_tokens")
-    return Usage(**known)
+    details = read(wire, "candidatesTokensDetails", "candidates_tokens_details")
+    rows = [row for row in details if isinstance(row, dict)] if isinstance(details, list) else []
+    images = [_count(read(row, "tokenCount", "token_count")) or 0 for row in rows if row.get("modality") == "IMAGE"]
+    return Usage(**known, image_tokens=sum(images))
 
 
 def _count(value: Any) -> int | None:

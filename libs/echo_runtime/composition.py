@@ -18,6 +18,7 @@ from echo_runtime.backends import Backends
 from echo_runtime.context import ContextBuilder
 from echo_runtime.history import HistoryBuilder
 from echo_runtime.keys import KeyRing
+from echo_runtime.metering import PriceList
 from echo_runtime.orchestrator import Orchestrator
 from echo_runtime.recovery import Recovery
 from echo_runtime.scopes import Scopes
@@ -93,6 +94,7 @@ def build() -> Orchestrator:
         stores=stores,
         contexts=ContextBuilder(catalogue, HistoryBuilder(stores, scopes, shared.clock), ApiHistory(scopes), BACKEND),
         scopes=scopes,
+        prices=PriceList(catalogue, shared.clock),
         clock=shared.clock,
         env_base_url=os.environ.get("GEMINI_BASE_URL", ""),
     )

@@ -17,6 +17,7 @@ from echo_events import (
     ResponsesRenderer,
     TurnEvent,
     TurnFinished,
+    UsageCounted,
 )
 from echo_runtime.backends import SIMULATOR_NOTICE, Backends
 from echo_runtime.call import PipeCall
@@ -25,6 +26,7 @@ from echo_runtime.incidents import refusal, refuse, report
 from echo_runtime.item_ids import item_prefix
 from echo_runtime.locking import VersionLocker
 from echo_runtime.media import OwuiMediaStore
+from echo_runtime.metering import PriceList
 from echo_runtime.scopes import Scopes
 from echo_runtime.sealing import AnswerSealer
 from echo_runtime.settings import Settings, settings_of
@@ -47,6 +49,7 @@ class Orchestrator:
         stores: the records of chats.
         contexts: turns a call into what is sent.
         scopes: names the scope of what is signed.
+        prices: what requests cost.
         clock: time.
         env_base_url: GEMINI_BASE_URL of the environment, "" when unset.
     """
@@ -58,6 +61,7 @@ class Orchestrator:
         stores: ChatStores,
         contexts: ContextBuilder,
         scopes: Scopes,
+        prices: PriceList,
         clock: Clock,
         env_base_url: str,
     ) -> None:
@@ -65,6 +69,7 @@ class Orchestrator:
         self._stores = stores
         self._contexts = contexts
         self._scopes = scopes
+        self._prices = prices
         self._clock = clock
         self._env_base_url = env_base_url
 
@@ -145,7 +150,7 @@ class Orchestrator:
             log.warning("records of chat %s: %s", call.chat_id, problem)
             yield NoticeShown(problem.user_message(call.locale), "warning")
         waits = WaitNotices(call, self._clock)
-        sealer = AnswerSealer(call, store, prepared, backend.name, self._scopes)
+        sealer = AnswerSealer(call, store, prepared, backend.name, self._scopes, self._prices)
         engine = TurnEngine(
             backend=backend,
             tools=OwuiToolRunner(call, settings.tool_timeout_s),
@@ -159,6 +164,8 @@ class Orchestrator:
             async with sealer.sealing(), aclosing(engine.run(prepared.plan)) as events:
                 async for event in events:
                     await waits.over()
+                    if isinstance(event, UsageCounted):
+                        event = await sealer.usage()  # with prices and the chat's totals, which the engine has not
                     if isinstance(event, TurnFinished):
                         await sealer.seal("complete")
                     yield event

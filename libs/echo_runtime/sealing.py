@@ -10,10 +10,13 @@ from echo_core.engine import TurnRecord
 from echo_core.ports import ShadowStore, TurnJournal
 from echo_core.records import Seal, Shadow, ShadowState
 from echo_core.sealing import answer_contents, seal_shadow, signature_rows
+from echo_core.usage import CONTEXT_STATS_KEY, usage_shown
+from echo_events import UsageCounted
 from echo_protocol import client_hash, join_contents
 from echo_runtime.call import PipeCall
 from echo_runtime.context import Prepared
 from echo_runtime.journal import StoreJournal
+from echo_runtime.metering import PriceList, context_stats
 from echo_runtime.running import running
 from echo_runtime.scopes import Scopes
 from echo_utils import dumps
@@ -43,16 +46,24 @@ class AnswerSealer:
         prepared: what was sent.
         backend_name: which endpoint signed.
         scopes: names the scope of signatures.
+        prices: what the answer's requests cost.
     """
 
     def __init__(
-        self, call: PipeCall, store: ShadowStore | None, prepared: Prepared, backend_name: str, scopes: Scopes
+        self,
+        call: PipeCall,
+        store: ShadowStore | None,
+        prepared: Prepared,
+        backend_name: str,
+        scopes: Scopes,
+        prices: PriceList,
     ) -> None:
         self._call = call
         self._store = store
         self._prepared = prepared
         self._backend_name = backend_name
         self._scopes = scopes
+        self._prices = prices
         self._sealed = False
         self._message_id = call.message_id or f"api-{secrets.token_hex(8)}"
         self.journal: TurnJournal = NoJournal() if store is None else StoreJournal(store, self._message_id)
@@ -72,6 +83,12 @@ class AnswerSealer:
             finally:
                 if not self._sealed:
                     await self.seal(state)
+
+    async def usage(self) -> UsageCounted:
+        """What the answer has used so far, with prices and with the chat's totals when it is one."""
+        rounds = self._prices.priced(self.record.rounds)
+        chat = None if self._store is None or self._call.is_api else await context_stats(self._store)
+        return UsageCounted(usage_shown(rounds, None if chat is None else chat.after(rounds)))
 
     async def seal(self, state: ShadowState) -> None:
         """Close what streams and write everything in one transaction; finished even when the caller is cancelled."""
@@ -101,8 +118,16 @@ class AnswerSealer:
                 shadow=shadow,
                 signatures=signature_rows(shadow, self._scopes.name_of(shadow)),
                 tool_io_json=dumps(self.record.tool_io) if self.record.tool_io else None,
+                settings=await self._stats(self._store),
             )
         )
+
+    async def _stats(self, store: ShadowStore) -> dict[str, str]:
+        """The chat's totals with this answer in them; read here, as late as can be, for answers side by side."""
+        if self._call.is_api:
+            return {}
+        before = await context_stats(store)
+        return {CONTEXT_STATS_KEY: before.after(self._prices.priced(self.record.rounds)).to_json()}
 
     def _shadow(self, contents_json: bytes, state: ShadowState, visible_text: str) -> Shadow:
         client_parent = self._prepared.history.client_parent

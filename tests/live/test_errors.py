@@ -256,7 +256,7 @@ def saboteur(live: Live) -> Iterator[None]:
         ("fr", "echo_runtime.context:pis", ""),
         ("en", "echo_runtime.orchestrator:dumps", ""),
         ("fr", "echo_core.engine:content_json", "The whole answer."),
-        ("en", "echo_core.engine:openai_usage", "The whole answer."),
+        ("en", "echo_core.engine:usage_shown", "The whole answer."),
         ("fr", "echo_runtime.sealing:seal_shadow", "The whole answer."),
     ],
 )

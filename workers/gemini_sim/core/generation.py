@@ -7,6 +7,13 @@ from echo_workers.gemini_sim.core.models import ServerModel
 from echo_workers.gemini_sim.core.tools import declared, json_schema_faults, schema_faults
 
 _WHERE = "GenerateContentRequest.generation_config"
+_RANGES = {
+    "temperature": (0, 2),
+    "topP": (0, 1),
+    "topK": (0, 64),
+    "maxOutputTokens": (1, 2**31 - 1),
+    "candidateCount": (1, 8),
+}
 
 
 def check_generation(request: dict[str, Any], model: ServerModel) -> None:
@@ -24,7 +31,13 @@ def check_generation(request: dict[str, Any], model: ServerModel) -> None:
     faults = schema_faults(config["responseSchema"], f"{_WHERE}.response_schema") if "responseSchema" in config else []
     if "responseJsonSchema" in config:
         faults = json_schema_faults(config["responseJsonSchema"], f"{_WHERE}.response_json_schema")
-    ranges = {"temperature": (0, 2), "topP": (0, 1), "topK": (0, 64), "maxOutputTokens": (1, 2**31 - 1), "candidateCount": (1, 8)}
+    ranges = {
+        "temperature": (0, 2),
+        "topP": (0, 1),
+        "topK": (0, 64),
+        "maxOutputTokens": (1, 2**31 - 1),
+        "candidateCount": (1, 8),
+    }
     for name, (low, high) in ranges.items():
         if name in config and not low <= config[name] <= high:
             faults.append(f"{_WHERE}.{name}: must be in the range [{low}, {high}].")
