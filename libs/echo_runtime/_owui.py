@@ -29,6 +29,29 @@ class RowText:
     done: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class FunctionSwitch:
+    """How an installed filter is set.
+
+    Args:
+        active: whether it runs for every model; one that an administrator took from the list of global filters or
+            switched off does not.
+        valves: its stored Valves by name.
+    """
+
+    active: bool
+    valves: Mapping[str, Any]
+
+
+async def function_switches(function_ids: Sequence[str]) -> dict[str, FunctionSwitch]:
+    """How some filters are set; ids that are not installed are left out."""
+    from open_webui.models.functions import Functions
+
+    rows = await Functions.get_functions_by_ids(list(function_ids))
+    valves = await Functions.get_function_valves_by_ids(list(function_ids))
+    return {row.id: FunctionSwitch(bool(row.is_active and row.is_global), valves.get(row.id) or {}) for row in rows}
+
+
 async def load_chain(chat_id: str, message_id: str) -> list[RowHead]:
     """The chain from the root to one message, without any text: one narrow select, walked here.
 

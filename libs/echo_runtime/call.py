@@ -1,10 +1,11 @@
 """What Open WebUI hands to the pipe, read once into one frozen value; nothing of a request lives anywhere else."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import Any
 
 from echo_constants import Locale, locale_of
+from echo_runtime.turn_context import TurnContext, shared_context
 
 Emitter = Callable[[dict[str, Any]], Awaitable[Any]]
 
@@ -26,13 +27,18 @@ class PipeCall:
 
     body: Mapping[str, Any]
     user: Mapping[str, Any]
-    metadata: Mapping[str, Any]
+    metadata: MutableMapping[str, Any]
     valves: Any
     tools: Mapping[str, Any]
     task: str | None = None
     event_emitter: Emitter | None = None
     event_call: Emitter | None = None
     request: Any = None
+
+    @property
+    def shared(self) -> TurnContext:
+        """What ECHO's filters left for this turn."""
+        return shared_context(self.metadata)
 
     @property
     def user_id(self) -> str:

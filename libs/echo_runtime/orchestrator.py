@@ -24,12 +24,14 @@ from echo_runtime.call import PipeCall
 from echo_runtime.context import ContextBuilder, Prepared
 from echo_runtime.incidents import refusal, refuse, report
 from echo_runtime.item_ids import item_prefix
+from echo_runtime.keepalive import kept_alive
 from echo_runtime.locking import VersionLocker
 from echo_runtime.media import OwuiMediaStore
 from echo_runtime.metering import PriceList
 from echo_runtime.scopes import Scopes
 from echo_runtime.sealing import AnswerSealer
 from echo_runtime.settings import Settings, settings_of
+from echo_runtime.stages import run_missing_stages
 from echo_runtime.stores import ChatStores
 from echo_runtime.tasks import answer_task
 from echo_runtime.tool_runner import OwuiToolRunner
@@ -77,8 +79,10 @@ class Orchestrator:
         """A streaming response, a `chat.completion` object, or a task's text."""
         if call.task:
             return await self._task(call)
+        await run_missing_stages(call)
         if call.streams:
-            return StreamingResponse(self._sse(call), media_type="text/event-stream")
+            stream = kept_alive(self._sse(call), call, self._clock)
+            return StreamingResponse(stream, media_type="text/event-stream")
         return await self._whole(call)
 
     async def prepare_context(self, call: PipeCall, store: ShadowStore | None) -> Prepared:

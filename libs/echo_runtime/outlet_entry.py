@@ -1,7 +1,7 @@
 """What the last filter imports: light, because Open WebUI loads it on its event loop."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from typing import Any
 
 from echo_runtime.call import PipeCall
@@ -24,7 +24,9 @@ def is_echo(model: Any) -> bool:
     return ECHO_MODEL_ID in (model.get("id"), base)
 
 
-async def take_version_lock(body: Mapping[str, Any], user: Mapping[str, Any], metadata: Mapping[str, Any]) -> None:
+async def take_version_lock(
+    body: Mapping[str, Any], user: Mapping[str, Any], metadata: MutableMapping[str, Any]
+) -> None:
     """Remember an answer and its question as the page shows them after all outlets; never raises.
 
     Without the lock the next turn compares texts with what ECHO itself sent, and everything still works unless

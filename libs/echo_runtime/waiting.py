@@ -32,6 +32,7 @@ class WaitNotices:
         log.info("waiting %.1f s before the next attempt: %s", wait_s, error)
         if self._since_s is None:
             self._since_s = self._clock.monotonic_s()
+            self._call.shared.waits = True
         what = error.message.render(self._call.locale, **error.fields)
         text = WAITING.render(self._call.locale, what=what, seconds=math.ceil(wait_s))
         await self._show(NoticeShown(text, "warning", done=False))
@@ -40,6 +41,7 @@ class WaitNotices:
         """The answer comes, or the turn has ended; the line is left in its final form."""
         since_s, self._since_s = self._since_s, None
         if since_s is not None:
+            self._call.shared.waits = False
             waited_s = math.ceil(self._clock.monotonic_s() - since_s)
             await self._show(NoticeShown(WAITED.render(self._call.locale, seconds=waited_s)))
 

@@ -1,0 +1,26 @@
+"""What the filters before the pipe import: light, because Open WebUI loads them on its event loop."""
+
+from typing import Any
+
+from echo_runtime.outlet_entry import is_echo
+from echo_runtime.stages import StageInput, run_stage
+
+__all__ = ["enter"]
+
+
+async def enter(
+    name: str, valves: Any, user: dict[str, Any] | None, metadata: dict[str, Any] | None, model: dict[str, Any] | None
+) -> None:
+    """Run a filter's stage when ECHO, or a workspace model on it, is called; never raises.
+
+    Args:
+        name: the filter's id.
+        valves: its Valves.
+        user: `__user__`; its `valves` are the filter's UserValves, which have an `ENABLED` switch.
+        metadata: `__metadata__`, the same object as the body's.
+        model: `__model__`.
+    """
+    if metadata is None or not is_echo(model):
+        return
+    enabled = bool(getattr((user or {}).get("valves"), "ENABLED", True))
+    await run_stage(name, StageInput(metadata=metadata, options=valves.model_dump(), enabled=enabled))

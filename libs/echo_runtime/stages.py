@@ -1,0 +1,83 @@
+"""What ECHO does before its pipe is called: one stage a filter, in the order of the filters' priorities.
+
+A filter is a shell that calls `run_stage`. The pipe calls `run_missing_stages`, so that a stage whose filter is not
+installed still does its work, while one that somebody switched off does not.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from echo_runtime import _owui
+from echo_runtime.call import PipeCall
+from echo_runtime.turn_context import Heartbeat, TurnContext, shared_context
+
+log = logging.getLogger(__name__)
+
+#: Silence after which a sign of life is sent; proxies commonly cut at 10 s and more. Source: our choice.
+DEFAULT_HEARTBEAT_S: Final = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageInput:
+    """What a filter's inlet got.
+
+    Args:
+        metadata: Open WebUI's request metadata; the shared context is put there.
+        options: the filter's Valves by name.
+        enabled: False when the user has switched the stage off.
+    """
+
+    metadata: MutableMapping[str, Any]
+    options: Mapping[str, Any] = field(default_factory=dict)
+    enabled: bool = True
+
+
+Stage = Callable[[StageInput, TurnContext], Awaitable[None]]
+
+
+async def _keep_alive(given: StageInput, shared: TurnContext) -> None:
+    shared.heartbeat = Heartbeat(
+        interval_s=float(given.options.get("HEARTBEAT_S", DEFAULT_HEARTBEAT_S)),
+        shows_status=bool(given.options.get("SHOW_STATUS", True)),
+    )
+
+
+#: By the id of the filter, in the order in which they run.
+STAGES: Final[Mapping[str, Stage]] = {
+    "tcp_keepalive_filter": _keep_alive,
+}
+
+
+async def run_stage(name: str, given: StageInput) -> None:
+    """Do the work of one filter once a request; never raises, since a broken stage must not cost the answer."""
+    shared = shared_context(given.metadata)
+    if name in shared.stages:
+        return
+    if not given.enabled:
+        shared.stages[name] = "off"
+        return
+    try:
+        await STAGES[name](given, shared)
+        shared.stages[name] = "done"
+    except Exception:
+        shared.stages[name] = "failed"
+        log.exception("the stage %s failed; the turn goes on without it", name)
+
+
+async def run_missing_stages(call: PipeCall) -> None:
+    """Run what no filter has run, unless an administrator switched its filter off; never raises."""
+    missing = [name for name in STAGES if name not in call.shared.stages]
+    if not missing:
+        return
+    try:
+        switches = await _owui.function_switches(missing)
+    except Exception:
+        log.exception("which filters are switched off could not be read; they count as on")
+        switches = {}
+    for name in missing:
+        switch = switches.get(name)
+        options = switch.valves if switch is not None else {}
+        enabled = switch is None or switch.active
+        await run_stage(name, StageInput(metadata=call.metadata, options=options, enabled=enabled))

@@ -1,0 +1,51 @@
+"""The one object that ECHO's filters, the pipe and the outlet share during one request.
+
+It rides in Open WebUI's request metadata under one key of ours: a new key reaches all of them, while a change to an
+existing key is reverted on the way to the pipe (research: Open WebUI 0.12.4, `utils/chat.py`). With several models
+side by side each has its own copy of the metadata, so each has its own context.
+"""
+
+from collections.abc import MutableMapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+METADATA_KEY: Final = "_echo"
+
+#: What became of a stage: it did its work, somebody switched it off, or it broke and was told in the log.
+StageState = Literal["done", "off", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    """How a turn shows that it lives while it has nothing to say.
+
+    Args:
+        interval_s: silence after which something is sent.
+        shows_status: whether the page tells how long the silence has lasted.
+    """
+
+    interval_s: float
+    shows_status: bool = True
+
+
+@dataclass(slots=True)
+class TurnContext:
+    """Filled stage by stage; read by the pipe.
+
+    Args:
+        stages: what became of each stage that was reached, by the name of its filter.
+        heartbeat: None = the turn may be silent.
+        waits: whether a line of status already says what the turn waits for.
+    """
+
+    stages: dict[str, StageState] = field(default_factory=dict)
+    heartbeat: Heartbeat | None = None
+    waits: bool = False
+
+
+def shared_context(metadata: MutableMapping[str, Any]) -> TurnContext:
+    """The context of a request; made by whoever comes first."""
+    found = metadata.get(METADATA_KEY)
+    if not isinstance(found, TurnContext):
+        found = metadata[METADATA_KEY] = TurnContext()
+    return found
