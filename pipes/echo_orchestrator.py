@@ -78,6 +78,13 @@ class Pipe:
             "*Garder 7 jours les réponses aux clients de l'API, pour que leur demande suivante les retrouve telles "
             "quelles.*",
         )
+        ENCRYPT_RECORDS: bool = Field(
+            default=False,
+            title="Encrypt records",
+            description="Encrypt what is written to ECHO's records from now on, under ECHO_SECRET_KEY or "
+            "WEBUI_SECRET_KEY; without that secret they cannot be read again. *Chiffrer ce qui est écrit désormais "
+            "dans les enregistrements d'ECHO ; sans ECHO_SECRET_KEY ou WEBUI_SECRET_KEY ils sont illisibles.*",
+        )
 
     class UserValves(BaseModel):
         MODEL_SELECTION: Literal["default", "LITE", "FLASH", "PRO"] = Field(

@@ -7,9 +7,11 @@ from typing import Any
 from echo_core.records import Role, Seal, Shadow, SignatureRow
 from echo_core.sealing import seal_shadow, signature_rows
 from echo_protocol import ROOT_PARENT
+from echo_state_manager.crypto import MasterSecret
 
 CHAT = "c1"
 USER = "u1"
+SECRET = MasterSecret("ECHO_SECRET_KEY", "a secret of the tests")
 
 
 class ManualClock:

@@ -190,6 +190,14 @@ def private_account(data: Path) -> Account | None:
         return None
 
 
+def private_secret(data: Path) -> str:
+    """The secret key in a data folder of `echoctl up`; "" where there is none that we may read."""
+    try:
+        return (data / "run" / "secret_key").read_text(encoding="utf-8").strip()
+    except OSError:
+        return ""
+
+
 def _read(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")

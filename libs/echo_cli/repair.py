@@ -15,10 +15,12 @@ from echo_cli._data_dir import DataOption, data_dir_here
 from echo_cli._exit_codes import ExitCode
 from echo_cli._locale import say, tr
 from echo_cli._output import JsonFlag
+from echo_cli._secret import secret_of
 from echo_cli.verify import WHAT_WHERE, WHERE
 from echo_constants import Bilingual
 from echo_http import SystemClock
 from echo_state_manager import FileRepair, RepairReport, StoreError, repair_file
+from echo_state_manager.crypto import MasterSecret
 
 NOTHING: Final = Bilingual(
     en="{chats} chats are sound; nothing was changed.", fr="{chats} conversations sont saines ; rien n'a été modifié."
@@ -91,7 +93,8 @@ def repair(
 ) -> None:
     """Rebuild what can be rebuilt; exit code 6 when a file could not be repaired."""
     with command(json_mode) as output:
-        results = asyncio.run(_repair_all(chat_files(data_dir_here(data), user, chat)))
+        root = data_dir_here(data)
+        results = asyncio.run(_repair_all(chat_files(root, user, chat), secret_of(root)))
         output.result(_facts(results), _text(results))
         if any(result.error is not None for result in results):
             raise typer.Exit(ExitCode.STATE)
@@ -108,11 +111,11 @@ def register(app: typer.Typer) -> None:
     )(repair)
 
 
-async def _repair_all(files: Sequence[ChatFile]) -> list[Repaired]:
+async def _repair_all(files: Sequence[ChatFile], secret: MasterSecret | None) -> list[Repaired]:
     results = []
     for file in files:
         try:
-            results.append(Repaired(file, await repair_file(file.path, SystemClock())))
+            results.append(Repaired(file, await repair_file(file.path, SystemClock(), secret)))
         except StoreError as error:
             results.append(Repaired(file, error=error))
     return results

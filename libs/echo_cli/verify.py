@@ -16,9 +16,11 @@ from echo_cli._data_dir import DataOption, data_dir_here
 from echo_cli._exit_codes import ExitCode
 from echo_cli._locale import say, tr
 from echo_cli._output import JsonFlag
+from echo_cli._secret import secret_of
 from echo_constants import Bilingual
 from echo_http import SystemClock
 from echo_state_manager import StoreError, VerifyReport, verify_file
+from echo_state_manager.crypto import MasterSecret
 
 SOUND: Final = Bilingual(
     en="{chats} chats, {messages} messages, {chains} chains: every hash follows from what was sealed.",
@@ -52,13 +54,13 @@ class Verified:
         return self.report is not None and self.report.is_sound
 
 
-async def verify_all(files: Sequence[ChatFile]) -> list[Verified]:
+async def verify_all(files: Sequence[ChatFile], secret: MasterSecret | None) -> list[Verified]:
     """Verify files one after the other; what is wrong with one does not keep the others from being verified."""
     now_s = int(SystemClock().now_s())
     results = []
     for file in files:
         try:
-            results.append(Verified(file, await verify_file(file.path, now_s)))
+            results.append(Verified(file, await verify_file(file.path, now_s, secret)))
         except StoreError as error:
             results.append(Verified(file, error=error))
     return results
@@ -72,7 +74,8 @@ def verify(
 ) -> None:
     """Derive every hash again; exit code 10 when something does not agree."""
     with command(json_mode) as output:
-        results = asyncio.run(verify_all(chat_files(data_dir_here(data), user, chat)))
+        root = data_dir_here(data)
+        results = asyncio.run(verify_all(chat_files(root, user, chat), secret_of(root)))
         output.result(_facts(results), _text(results))
         if not all(result.is_sound for result in results):
             raise typer.Exit(ExitCode.CHECK_FAILED)

@@ -63,12 +63,13 @@ def services() -> Services:
         mask_own_records()
         clock = SystemClock()
         paths = EchoPaths(echo_data_dir())
-        identity = IdentityStore(paths.identity_db, master_secret(os.environ), clock)
+        secret = master_secret(os.environ)
+        identity = IdentityStore(paths.identity_db, secret, clock)
         found = _services[loop] = Services(
             clock=clock,
             paths=paths,
             identity=identity,
-            sessions=SessionStores(paths, clock),
+            sessions=SessionStores(paths, clock, secret),
             keys=KeyRing(identity, os.environ),
         )
     return found

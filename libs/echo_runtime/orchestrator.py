@@ -133,8 +133,10 @@ class Orchestrator:
     async def events(self, call: PipeCall) -> AsyncGenerator[TurnEvent, None]:
         """The events of one turn, exactly one terminal event last unless the caller goes away."""
         try:
+            settings = self._settings(call)
+            keep_api, encrypted = settings.keep_api_history, settings.encrypts_records
             async with (
-                self._stores.open(call, keep_api=self._settings(call).keep_api_history) as store,
+                self._stores.open(call, keep_api=keep_api, encrypted=encrypted) as store,
                 aclosing(self._turn(call, store)) as events,
             ):
                 async for event in events:

@@ -22,6 +22,7 @@ class Settings:
         tool_timeout_s: after this many seconds a tool call counts as failed.
         safety_threshold: Gemini's HarmBlockThreshold, "" leaves Google's default.
         keep_api_history: whether answers to API callers are kept for their next request.
+        encrypts_records: whether what is sealed from now on is encrypted on disk.
     """
 
     model_level: str
@@ -32,6 +33,7 @@ class Settings:
     tool_timeout_s: float
     safety_threshold: str
     keep_api_history: bool
+    encrypts_records: bool
 
 
 def settings_of(call: PipeCall, env_base_url: str) -> Settings:
@@ -51,6 +53,7 @@ def settings_of(call: PipeCall, env_base_url: str) -> Settings:
         tool_timeout_s=float(admin.TOOL_TIMEOUT_S),
         safety_threshold=admin.SAFETY_THRESHOLD if admin.SAFETY_THRESHOLD != "default" else "",
         keep_api_history=admin.KEEP_API_HISTORY,
+        encrypts_records=admin.ENCRYPT_RECORDS,
     )
 
 

@@ -32,15 +32,18 @@ class ChatStores:
         self._owners: dict[str, str] = {}
 
     @asynccontextmanager
-    async def open(self, call: PipeCall, *, keep_api: bool) -> AsyncIterator[ShadowStore | None]:
+    async def open(
+        self, call: PipeCall, *, keep_api: bool, encrypted: bool | None = None
+    ) -> AsyncIterator[ShadowStore | None]:
         """The records that a call works on: the chat's, kept under its owner, or the API caller's; None for channels.
 
         Args:
             call: names chat and user.
             keep_api: whether answers to API callers without a chat are kept for their next request.
+            encrypted: whether what is written from now on is encrypted; None goes on as the file was written last.
         """
         if call.is_api and keep_api:
-            async with self._sessions.open_api(call.user_id) as store:
+            async with self._sessions.open_api(call.user_id, encrypted=encrypted) as store:
                 await self._forget_old(call.user_id, store)
                 yield store
             return
@@ -50,7 +53,7 @@ class ChatStores:
         if call.is_temporary:
             await self._drop_left(call)
         owner = await self._owner(call) if call.is_saved else call.user_id
-        async with self._sessions.open(owner, call.chat_id) as store:
+        async with self._sessions.open(owner, call.chat_id, encrypted=encrypted) as store:
             yield store
 
     async def _owner(self, call: PipeCall) -> str:

@@ -16,9 +16,15 @@ from echo_core.sealing import seal_shadow, signature_rows
 from echo_protocol import ROOT_PARENT, cumulative_hash, sealed_hash
 from echo_state_manager._blobs import fill, wanted
 from echo_state_manager._database import Transaction
-from echo_state_manager._load import from_sql, load_blobs, shadow_of
+from echo_state_manager._load import from_sql, is_readable, load_blobs, shadow_of
 from echo_state_manager._save import TOOL_IO
-from echo_state_manager._sql import PAGE_OF_FORMER, PAGE_OF_SHADOWS
+from echo_state_manager._sql import (
+    ALL_SIGNATURES,
+    PAGE_OF_BLOBS,
+    PAGE_OF_FORMER,
+    PAGE_OF_SHADOWS,
+    PAGE_OF_TOOL_IO,
+)
 
 #: Records that are read and re-derived at once. Source: our choice; a few hundred kilobytes without images.
 _PAGE_ROWS: Final = 200
@@ -98,10 +104,7 @@ async def spoilt_blobs(tx: Transaction) -> list[str]:
     """The keys of the blobs whose data is not what their key says."""
     spoilt: list[str] = []
     after = -1
-    while rows := await tx.rows(
-        "SELECT sha256, CAST(data AS BLOB), rowid FROM blobs WHERE rowid > ? ORDER BY rowid LIMIT ?",
-        (after, _PAGE_BLOBS),
-    ):
+    while rows := await tx.rows(PAGE_OF_BLOBS, (after, _PAGE_BLOBS)):
         after = rows[-1][2]
         spoilt += await to_thread.run_sync(_spoilt, rows)
     return spoilt
@@ -111,11 +114,7 @@ async def spoilt_tool_journals(tx: Transaction) -> list[str]:
     """The cumulative hashes whose tool journal is not JSON any more."""
     spoilt: list[str] = []
     after = -1
-    while rows := await tx.rows(
-        "SELECT cumulative_hash, CAST(io_json AS BLOB), blob_refs, rowid FROM tool_journal "
-        "WHERE rowid > ? ORDER BY rowid LIMIT ?",
-        (after, _PAGE_ROWS),
-    ):
+    while rows := await tx.rows(PAGE_OF_TOOL_IO, (after, _PAGE_ROWS)):
         after = rows[-1][3]
         blobs = await load_blobs(tx, [row[2] for row in rows])
         spoilt += [row[0] for row in rows if not _is_json(row[1], row[2], blobs)]
@@ -123,13 +122,10 @@ async def spoilt_tool_journals(tx: Transaction) -> list[str]:
 
 
 async def stored_signatures(tx: Transaction) -> dict[tuple[str, str], dict[Place, str]]:
-    """SHA-256 of the stored signatures by (message, cumulative hash) and (content, part); "" where a blob is lost."""
+    """SHA-256 of the stored signatures by (message, cumulative hash) and (content, part); "" for lost ones."""
     found: dict[tuple[str, str], dict[Place, str]] = defaultdict(dict)
-    for message_id, cumulative, content_index, part_index, value, key, blob in await tx.rows(
-        "SELECT message_id, cumulative_hash, content_index, part_index, thought_signature, blob_sha256, b.sha256 "
-        "FROM cognitive_signatures LEFT JOIN blobs b ON b.sha256 = blob_sha256"
-    ):
-        digest = _digest(from_sql(value)) if key is None else blob or ""
+    for message_id, cumulative, content_index, part_index, value, key, blob in await tx.rows(ALL_SIGNATURES):
+        digest = blob or "" if key is not None else "" if value is None else _digest(from_sql(value))
         found[(message_id, cumulative)][(content_index, part_index)] = digest
     return found
 
@@ -156,6 +152,9 @@ def _audit_page(rows: list[Any], blobs: Mapping[str, bytes]) -> list[Audited]:
 
 
 def _audit(row: Any, blobs: Mapping[str, bytes]) -> Audited:
+    if not is_readable(row):
+        sealed_away = shadow_of((*row[:3], b"", b"", *row[5:8], "", *row[9:16], ""), {})
+        return Audited(sealed_away, sealed_away, "bytes", row[18], {})
     if any(sha256 not in blobs for sha256 in wanted([row[16]])):
         lost = shadow_of((*row[:3], b"", b"", *row[5:8], "", *row[9:16], ""), {})
         return Audited(lost, lost, "lost", row[18], {})
@@ -187,11 +186,11 @@ def _hash_fault(shadow: Shadow, derived: Shadow) -> Fault | None:
 
 
 def _spoilt(rows: list[Any]) -> list[str]:
-    return [row[0] for row in rows if hashlib.sha256(row[1]).hexdigest() != row[0]]
+    return [row[0] for row in rows if row[1] is None or hashlib.sha256(row[1]).hexdigest() != row[0]]
 
 
-def _is_json(remaining: bytes, column: str, blobs: Mapping[str, bytes]) -> bool:
-    if any(sha256 not in blobs for sha256 in wanted([column])):
+def _is_json(remaining: bytes | None, column: str, blobs: Mapping[str, bytes]) -> bool:
+    if remaining is None or any(sha256 not in blobs for sha256 in wanted([column])):
         return False
     try:
         json.loads(fill(TOOL_IO, remaining, column, blobs.__getitem__))

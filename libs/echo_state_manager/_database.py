@@ -100,6 +100,10 @@ class Database:
         """Run one reading statement. Raises as `write`."""
         return await self._queued(self._hop(lambda connection: connection.execute(sql, parameters).fetchall()))
 
+    async def on_connection(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Run something on the connection's thread, between the jobs. Raises as `write`."""
+        return await self._queued(self._hop(work))
+
     async def close(self) -> None:
         """Finish the jobs that were asked for, then close; twice is harmless."""
         if self._closed:
@@ -176,8 +180,19 @@ def _log_unheard(task: "asyncio.Task[Any]") -> None:
         logger.error("A job whose caller was gone failed", exc_info=error)
 
 
-async def open_database(path: Path, migrations: Sequence[Migration], clock: Clock) -> Database:
+async def open_database(
+    path: Path,
+    migrations: Sequence[Migration],
+    clock: Clock,
+    on_open: Callable[[sqlite3.Connection], None] | None = None,
+) -> Database:
     """Open a file, make it when absent, and bring it to the newest step. Its folder must exist.
+
+    Args:
+        path: the file.
+        migrations: all steps.
+        clock: time for records.
+        on_open: runs on the connection's thread before and after the steps; what it raises ends the opening.
 
     Raises:
         StoreError: as `_errors.store_error` says.
@@ -190,7 +205,7 @@ async def open_database(path: Path, migrations: Sequence[Migration], clock: Cloc
     except sqlite3.Error as error:
         raise store_error(error) from error
     try:
-        await _prepare_patiently(connection, migrations, int(clock.now_s()))
+        await _prepare_patiently(connection, partial(_prepare, migrations, int(clock.now_s()), on_open))
     except BaseException:
         await connection.close()
         raise
@@ -207,11 +222,11 @@ async def on_thread(connection: aiosqlite.Connection, function: Callable[[sqlite
     return await execute(function, connection._conn)
 
 
-async def _prepare_patiently(connection: aiosqlite.Connection, migrations: Sequence[Migration], now_s: int) -> None:
+async def _prepare_patiently(connection: aiosqlite.Connection, prepare: Callable[[sqlite3.Connection], None]) -> None:
     """Two processes that make the same file get SQLITE_BUSY at once, without SQLite's own waiting."""
     for attempts_left in range(OPEN_ATTEMPTS - 1, -1, -1):
         try:
-            await on_thread(connection, partial(_prepare, migrations, now_s))
+            await on_thread(connection, prepare)
         except sqlite3.Error as error:
             typed = store_error(error)
             if attempts_left == 0 or not isinstance(typed, StoreBusyError):
@@ -221,7 +236,14 @@ async def _prepare_patiently(connection: aiosqlite.Connection, migrations: Seque
         await asyncio.sleep(OPEN_RETRY_S)
 
 
-def _prepare(migrations: Sequence[Migration], now_s: int, connection: sqlite3.Connection) -> None:
+def _prepare(
+    migrations: Sequence[Migration],
+    now_s: int,
+    on_open: Callable[[sqlite3.Connection], None] | None,
+    connection: sqlite3.Connection,
+) -> None:
+    if on_open is not None:
+        on_open(connection)
     if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
         # Before the switch to WAL, so that the main file itself always says whose it is.
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -233,3 +255,5 @@ def _prepare(migrations: Sequence[Migration], now_s: int, connection: sqlite3.Co
     connection.execute("PRAGMA synchronous = NORMAL")
     connection.execute(f"PRAGMA journal_size_limit = {JOURNAL_SIZE_LIMIT_BYTES}").fetchone()
     migrate(connection, migrations, now_s)
+    if on_open is not None:
+        on_open(connection)

@@ -114,6 +114,25 @@ class FutureFileError(UnusableFileError):
     )
 
 
+class LockedFileError(UnusableFileError):
+    """What the file says is encrypted under another secret."""
+
+    code = "store_file_locked"
+    audience = "admin"
+    reason = "locked"
+    message = Bilingual(
+        en="ECHO's records of this chat are encrypted under another secret.",
+        fr="Les enregistrements de cette conversation sont chiffrés avec un autre secret.",
+    )
+    remedy = Bilingual(
+        en="They were set aside unchanged; this chat goes on from the text that you see. Administrator: set "
+        "ECHO_SECRET_KEY to the secret used before, restart, and run `echoctl repair` to have them back.",
+        fr="Ils ont été mis de côté sans modification ; cette conversation continue à partir du texte que vous voyez. "
+        "Administrateur : donnez à ECHO_SECRET_KEY le secret utilisé auparavant, redémarrez, puis lancez "
+        "`echoctl repair` pour les retrouver.",
+    )
+
+
 #: Primary result codes and what they mean here. Source: https://www.sqlite.org/rescode.html
 _BY_RESULT_CODE: Final[dict[int, type[StoreError]]] = {
     sqlite3.SQLITE_BUSY: StoreBusyError,

@@ -17,6 +17,7 @@ import aiosqlite
 from anyio import to_thread
 
 from echo_core.ports import Clock
+from echo_state_manager._cipher import FileCrypt
 from echo_state_manager._database import APPLICATION_ID, Database, Transaction, on_thread, open_database
 from echo_state_manager._errors import (
     ForeignFileError,
@@ -27,6 +28,7 @@ from echo_state_manager._errors import (
     store_error,
 )
 from echo_state_manager._migrations import Migration, check_steps, steps_done
+from echo_state_manager.crypto import MasterSecret
 
 logger = logging.getLogger(__name__)
 
@@ -47,9 +49,15 @@ Identity = tuple[int, int] | None
 
 
 async def open_usable(
-    path: Path, migrations: Sequence[Migration], clock: Clock
+    path: Path, migrations: Sequence[Migration], clock: Clock, crypt: FileCrypt
 ) -> tuple[Database, Identity, list[UnusableFileError]]:
     """Open a file; one that cannot be used is set aside first and a fresh one made.
+
+    Args:
+        path: the file.
+        migrations: all steps of its schema.
+        clock: time for records.
+        crypt: opens what is encrypted.
 
     Returns:
         the open database, which file it is, and why others were set aside.
@@ -62,7 +70,7 @@ async def open_usable(
         found = await to_thread.run_sync(look, path, len(migrations))
         try:
             await require_usable(path, found, migrations)
-            database = await open_database(path, migrations, clock)
+            database = await open_database(path, migrations, clock, crypt.attach)
         except UnusableFileError as error:
             if await to_thread.run_sync(set_aside, path, found.identity, error.reason, clock.now_s()):
                 notices.append(error)
@@ -75,8 +83,13 @@ async def open_usable(
 
 
 @asynccontextmanager
-async def snapshot(path: Path, now_s: int) -> AsyncIterator[Transaction]:
-    """One consistent state of an open file on a connection of its own, so that nobody waits for the reader.
+async def snapshot(path: Path, now_s: int, secret: MasterSecret | None) -> AsyncIterator[Transaction]:
+    """One consistent state of a file on a connection of its own, so that nobody waits for the reader.
+
+    Args:
+        path: the file, with our newest schema.
+        now_s: epoch seconds.
+        secret: opens what is encrypted.
 
     Raises:
         StoreError: as `_errors.store_error` says.
@@ -85,6 +98,7 @@ async def snapshot(path: Path, now_s: int) -> AsyncIterator[Transaction]:
     connection._thread.daemon = True
     try:
         async with connection:
+            await on_thread(connection, FileCrypt(secret).attach)
             await connection.execute_fetchall("BEGIN")
             yield Transaction(connection, now_s)
     except sqlite3.Error as error:

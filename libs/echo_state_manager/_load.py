@@ -9,7 +9,7 @@ from echo_core.records import Shadow, SignatureRow, VersionLock
 from echo_state_manager._blobs import fill, missing, wanted
 from echo_state_manager._database import Transaction
 from echo_state_manager._save import OVERLAY, PARTS, TOOL_IO, VISIBLE
-from echo_state_manager._sql import SELECT_FORMER, SELECT_SHADOWS, SELECT_SIGNATURES
+from echo_state_manager._sql import SELECT_BLOBS, SELECT_FORMER, SELECT_SHADOWS, SELECT_SIGNATURES, SELECT_TOOL_IO
 
 logger = logging.getLogger(__name__)
 
@@ -74,13 +74,11 @@ async def get_signature_by_id(tx: Transaction, message_id: str) -> list[Signatur
 
 async def get_cognitive_data(tx: Transaction, cumulative_hash: str) -> bytes | None:
     """The tool calls and answers sealed under a hash, byte for byte."""
-    rows = await tx.rows(
-        "SELECT CAST(io_json AS BLOB), blob_refs FROM tool_journal WHERE cumulative_hash = ?", (cumulative_hash,)
-    )
+    rows = await tx.rows(SELECT_TOOL_IO, (cumulative_hash,))
     if not rows:
         return None
     blobs = await load_blobs(tx, [rows[0][1]])
-    if missing([rows[0][1]], blobs):
+    if rows[0][0] is None or missing([rows[0][1]], blobs):
         logger.error("The tool journal of %s lost a blob", cumulative_hash)
         return None
     return fill(TOOL_IO, rows[0][0], rows[0][1], blobs.__getitem__)
@@ -91,21 +89,28 @@ async def load_blobs(tx: Transaction, columns: Sequence[str]) -> dict[str, bytes
     keys = wanted(columns)
     if not keys:
         return {}
-    return dict(
-        await tx.rows(
-            "SELECT sha256, CAST(data AS BLOB) FROM blobs WHERE sha256 IN (SELECT value FROM json_each(?))",
-            (json_ids(keys),),
-        )
-    )
+    rows = await tx.rows(SELECT_BLOBS, (json_ids(keys),))
+    return {sha256: data for sha256, data in rows if data is not None}
+
+
+def is_readable(row: Sequence[Any]) -> bool:
+    """Whether the values of a row of `SELECT_SHADOWS` could be decrypted and are what we write."""
+    if row[3] is None or row[4] is None or row[8] is None:
+        return False
+    try:
+        from_sql(row[8])
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 async def _shadows(tx: Transaction, sql: str, parameter: str) -> list[Shadow]:
     rows = await tx.rows(sql, (parameter,))
     blobs = await load_blobs(tx, [row[16] for row in rows if row[16]])
-    whole = [row for row in rows if not missing([row[16]], blobs)]
+    whole = [row for row in rows if is_readable(row) and not missing([row[16]], blobs)]
     if len(whole) < len(rows):
         # Left out like a message that was never sealed, so that it is recovered alone and the rest of the chat lives.
-        logger.error("%d shadows lost a blob and are left out", len(rows) - len(whole))
+        logger.error("%d shadows lost a blob or cannot be decrypted and are left out", len(rows) - len(whole))
     return [shadow_of(row, blobs) for row in whole]
 
 

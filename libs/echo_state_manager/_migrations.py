@@ -88,7 +88,29 @@ _M001: Final = Migration(
     ),
 )
 
-SESSION_MIGRATIONS: Final[tuple[Migration, ...]] = (_M001,)
+#: Encryption of what is said; see `_cipher`. Each file's salt is there before anything is encrypted.
+_M002: Final = Migration(
+    "m002_encryption",
+    (
+        "CREATE TABLE vault_meta (key TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID",
+        "INSERT INTO vault_meta VALUES ('salt', randomblob(32))",
+        *(
+            f"ALTER TABLE {table} ADD COLUMN encrypted INTEGER NOT NULL DEFAULT 0"
+            for table in (
+                "message_shadows",
+                "rich_payloads",
+                "cognitive_signatures",
+                "tool_journal",
+                "blobs",
+                "turn_log",
+                "echo_settings",
+                "echo_resources",
+            )
+        ),
+    ),
+)
+
+SESSION_MIGRATIONS: Final[tuple[Migration, ...]] = (_M001, _M002)
 
 _RECORDS: Final = "CREATE TABLE IF NOT EXISTS _migrations (name TEXT PRIMARY KEY, applied_at INTEGER NOT NULL)"
 

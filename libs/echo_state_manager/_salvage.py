@@ -18,10 +18,14 @@ from echo_state_manager._migrations import SESSION_MIGRATIONS, migrate
 from echo_state_manager._repair import RepairReport, repair
 from echo_state_manager._session_file import SessionFile
 from echo_state_manager._verify import VerifyReport
+from echo_state_manager.crypto import MasterSecret
 from echo_state_manager.session import SessionStore
 
 #: Bookkeeping of the new file itself.
 _NOT_CARRIED: Final = ("_migrations",)
+
+#: The new file has a salt of its own, with which nothing of the old one could be read.
+_VAULT: Final = "vault_meta"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,38 +45,38 @@ class FileRepair:
     rows_saved: int | None = None
 
 
-async def repair_file(path: Path, clock: Clock) -> FileRepair:
+async def repair_file(path: Path, clock: Clock, secret: MasterSecret | None = None) -> FileRepair:
     """Repair one session.db, also while Open WebUI runs. The file as it was stays beside it.
 
     Raises:
-        ForeignFileError, FutureFileError: the file is not ours to repair; it is as it was.
+        ForeignFileError, FutureFileError, LockedFileError: the file is not ours to repair; it is as it was.
         StoreError: it could not be read or written; it is as it was.
     """
     now_s = int(clock.now_s())
     try:
-        before = await verify_file(path, now_s)
+        before = await verify_file(path, now_s, secret)
     except DamagedFileError:
-        return await _salvaged(path, clock, None)
+        return await _salvaged(path, clock, secret, None)
     if before.is_sound:
         return FileRepair(before, RepairReport())
     kept_as = await to_thread.run_sync(_keep, path, now_s)
-    report = await _repaired(path, clock)
-    if any(found.kind == "file" for found in (await verify_file(path, now_s)).breaks):
-        return await _salvaged(path, clock, before)
+    report = await _repaired(path, clock, secret)
+    if any(found.kind == "file" for found in (await verify_file(path, now_s, secret)).breaks):
+        return await _salvaged(path, clock, secret, before)
     return FileRepair(before, report, kept_as)
 
 
-async def _repaired(path: Path, clock: Clock) -> RepairReport:
-    file = await SessionFile.open(path, clock)
+async def _repaired(path: Path, clock: Clock, secret: MasterSecret | None) -> RepairReport:
+    file = await SessionFile.open(path, clock, secret)
     try:
         return await repair(SessionStore(file))
     finally:
         await file.close()
 
 
-async def _salvaged(path: Path, clock: Clock, before: VerifyReport | None) -> FileRepair:
+async def _salvaged(path: Path, clock: Clock, secret: MasterSecret | None, before: VerifyReport | None) -> FileRepair:
     kept_as, rows = await to_thread.run_sync(_salvage, path, int(clock.now_s()))
-    return FileRepair(before, await _repaired(path, clock), kept_as, rows)
+    return FileRepair(before, await _repaired(path, clock, secret), kept_as, rows)
 
 
 def _keep(path: Path, now_s: int) -> Path:
@@ -130,7 +134,9 @@ def _carry_table(old: sqlite3.Connection, new: sqlite3.Connection, table: str) -
     new.execute("BEGIN")
     for row in _readable_rows(old, table, names):
         # A column that must not be empty is empty in a row of garbage: such a row is no record.
-        carried += new.execute(f"INSERT OR IGNORE INTO {table} ({names}) VALUES ({marks})", row).rowcount  # noqa: S608
+        conflict = "REPLACE" if table == _VAULT else "IGNORE"
+        insert = f"INSERT OR {conflict} INTO {table} ({names}) VALUES ({marks})"  # noqa: S608
+        carried += new.execute(insert, row).rowcount
     new.execute("COMMIT")
     return carried
 
@@ -140,7 +146,8 @@ def _readable_rows(old: sqlite3.Connection, table: str, names: str) -> Iterator[
     try:
         yield from old.execute(f"SELECT {names} FROM {table}")  # noqa: S608
     except sqlite3.DatabaseError:
+        place = "key" if table == _VAULT else "rowid"
         try:
-            yield from old.execute(f"SELECT {names} FROM {table} ORDER BY rowid DESC")  # noqa: S608
+            yield from old.execute(f"SELECT {names} FROM {table} ORDER BY {place} DESC")  # noqa: S608
         except sqlite3.DatabaseError:
             return

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -9,10 +10,12 @@ from anyio import to_thread
 
 from echo_core.ports import Clock
 from echo_state_manager._batch import Batch
+from echo_state_manager._cipher import FileCrypt
 from echo_state_manager._database import Database, Job
 from echo_state_manager._errors import UnusableFileError
 from echo_state_manager._files import Identity, identity_of, open_usable, set_aside
 from echo_state_manager._migrations import SESSION_MIGRATIONS
+from echo_state_manager.crypto import MasterSecret
 
 T = TypeVar("T")
 
@@ -25,12 +28,22 @@ class SessionFile:
         database: open on it.
         identity: which file that is.
         notices: why earlier ones were set aside.
+        secret: what values are encrypted under.
+        crypt: the database's.
     """
 
     def __init__(
-        self, path: Path, database: Database, identity: Identity, notices: Sequence[UnusableFileError]
+        self,
+        path: Path,
+        database: Database,
+        identity: Identity,
+        notices: Sequence[UnusableFileError],
+        secret: MasterSecret | None,
+        crypt: FileCrypt,
     ) -> None:
         self.path = path
+        self.secret = secret
+        self._crypt = crypt
         #: Grows whenever a fresh file took the place of another, so that caches know.
         self.generation = 0
         self._database = database
@@ -39,9 +52,10 @@ class SessionFile:
         self._replacing = asyncio.Lock()
 
     @classmethod
-    async def open(cls, path: Path, clock: Clock) -> "SessionFile":
+    async def open(cls, path: Path, clock: Clock, secret: MasterSecret | None) -> "SessionFile":
         """Open or make a file; its folder must exist."""
-        return cls(path, *await open_usable(path, SESSION_MIGRATIONS, clock))
+        crypt = FileCrypt(secret)
+        return cls(path, *await open_usable(path, SESSION_MIGRATIONS, clock, crypt), secret, crypt)
 
     @property
     def now_s(self) -> int:
@@ -52,6 +66,11 @@ class SessionFile:
         """Why files were set aside; each is given once."""
         notices, self._notices = tuple(self._notices), []
         return notices
+
+    async def switch_encryption(self, on: bool) -> None:
+        """Encrypt what is written from now on, or no longer; what is there stays as it is, readable."""
+        if on != self._crypt.encrypts:
+            await self._with_database(lambda database: database.on_connection(partial(self._crypt.switch, on)))
 
     async def execute(self, *batches: Batch) -> None:
         """Write batches in one transaction."""
@@ -97,6 +116,12 @@ class SessionFile:
             await unusable.close()
             if await to_thread.run_sync(set_aside, self.path, self._identity, error.reason, unusable.clock.now_s()):
                 self._notices.append(error)
-            self._database, self._identity, more = await open_usable(self.path, SESSION_MIGRATIONS, unusable.clock)
+            encrypts = self._crypt.encrypts
+            self._crypt = FileCrypt(self.secret)
+            self._database, self._identity, more = await open_usable(
+                self.path, SESSION_MIGRATIONS, unusable.clock, self._crypt
+            )
+            if encrypts:
+                await self._database.on_connection(partial(self._crypt.switch, True))
             self._notices += more
             self.generation += 1

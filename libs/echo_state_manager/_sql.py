@@ -1,32 +1,43 @@
 """The longer statements over session.db, so that column lists stand once and beside each other."""
 
+# ruff: noqa: S608 - the pieces that are put together are constants of this file
+
 from typing import Final
 
-#: Columns in the order that `_load.shadow_of` reads; `blob_refs` is the last one (index 16). The casts are for files
-#: that somebody edited by hand, where SQLite would give text instead of bytes.
-SELECT_SHADOWS: Final = """
-    SELECT message_id, chat_id, role, CAST(full_parts_json AS BLOB), CAST(overlay_json AS BLOB), invariant_hash,
-        parent_hash, cumulative_hash, visible_text, state, updated_at, fingerprint, lock_provisional, backend,
-        model_id, client_hash, blob_refs
+
+def opened(column: str, table: str = "", *, text: bool = False) -> str:
+    """A column that may be encrypted, as it was given; NULL where it cannot be read.
+
+    Args:
+        column: its name.
+        table: alias of its table in the statement, with a dot.
+        text: False casts to bytes, for files that somebody edited by hand, where SQLite would give text.
+    """
+    plain = f"{table}{column}" if text else f"CAST({table}{column} AS BLOB)"
+    return f"CASE {table}encrypted WHEN 0 THEN {plain} ELSE echo_open({table}{column}) END"
+
+
+def _shadow_columns(parts: str) -> str:
+    """Columns in the order that `_load.shadow_of` reads; `blob_refs` is the last one (index 16)."""
+    return f"""message_id, chat_id, role, {opened(parts)}, {opened("overlay_json")}, invariant_hash, parent_hash,
+        cumulative_hash, {opened("visible_text", text=True)}, state, updated_at, fingerprint, lock_provisional, backend,
+        model_id, client_hash, blob_refs"""
+
+
+SELECT_SHADOWS: Final = f"""
+    SELECT {_shadow_columns("full_parts_json")}
     FROM message_shadows WHERE message_id IN (SELECT value FROM json_each(?))"""
 
-SELECT_FORMER: Final = """
-    SELECT message_id, chat_id, role, CAST(rich_parts_json AS BLOB), CAST(overlay_json AS BLOB), invariant_hash,
-        parent_hash, cumulative_hash, visible_text, state, updated_at, fingerprint, lock_provisional, backend,
-        model_id, client_hash, blob_refs
-    FROM rich_payloads WHERE message_id = ? ORDER BY rowid"""
+SELECT_FORMER: Final = f"""
+    SELECT {_shadow_columns("rich_parts_json")} FROM rich_payloads WHERE message_id = ? ORDER BY rowid"""
 
 #: For going through a whole table: two more columns, the last one is where the next page begins.
-PAGE_OF_SHADOWS: Final = """
-    SELECT message_id, chat_id, role, CAST(full_parts_json AS BLOB), CAST(overlay_json AS BLOB), invariant_hash,
-        parent_hash, cumulative_hash, visible_text, state, updated_at, fingerprint, lock_provisional, backend,
-        model_id, client_hash, blob_refs, sealed_hash, rowid
+PAGE_OF_SHADOWS: Final = f"""
+    SELECT {_shadow_columns("full_parts_json")}, sealed_hash, rowid
     FROM message_shadows WHERE rowid > ? ORDER BY rowid LIMIT ?"""
 
-PAGE_OF_FORMER: Final = """
-    SELECT message_id, chat_id, role, CAST(rich_parts_json AS BLOB), CAST(overlay_json AS BLOB), invariant_hash,
-        parent_hash, cumulative_hash, visible_text, state, updated_at, fingerprint, lock_provisional, backend,
-        model_id, client_hash, blob_refs, sealed_hash, rowid
+PAGE_OF_FORMER: Final = f"""
+    SELECT {_shadow_columns("rich_parts_json")}, sealed_hash, rowid
     FROM rich_payloads WHERE rowid > ? ORDER BY rowid LIMIT ?"""
 
 #: With nothing cached only the newest revision matters.
@@ -50,8 +61,8 @@ RAISE_FLOOR: Final = """
 UPSERT_SHADOW: Final = """
     INSERT INTO message_shadows (message_id, chat_id, role, full_parts_json, overlay_json, invariant_hash, parent_hash,
         cumulative_hash, visible_text, state, updated_at, fingerprint, lock_provisional, backend, model_id,
-        client_hash, blob_refs, sealed_hash, created_at, revision)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+        client_hash, blob_refs, sealed_hash, created_at, encrypted, revision)
+    VALUES (?, ?, ?, echo_seal(?), echo_seal(?), ?, ?, ?, echo_seal(?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, echo_encrypts(),
         (SELECT max(coalesce((SELECT max(revision) FROM message_shadows), 0),
             coalesce((SELECT CAST(value AS INTEGER) FROM echo_settings WHERE key = '_revision_floor'), 0)) + 1))
     ON CONFLICT (message_id) DO UPDATE SET
@@ -62,7 +73,8 @@ UPSERT_SHADOW: Final = """
         visible_text = excluded.visible_text, state = excluded.state, updated_at = excluded.updated_at,
         fingerprint = excluded.fingerprint, lock_provisional = excluded.lock_provisional, backend = excluded.backend,
         model_id = excluded.model_id, client_hash = excluded.client_hash, blob_refs = excluded.blob_refs,
-        sealed_hash = excluded.sealed_hash, created_at = excluded.created_at, revision = excluded.revision"""
+        sealed_hash = excluded.sealed_hash, created_at = excluded.created_at, encrypted = excluded.encrypted,
+        revision = excluded.revision"""
 
 LOCK_SHADOW: Final = """
     UPDATE message_shadows SET updated_at = ?, fingerprint = ?, lock_provisional = ?,
@@ -73,10 +85,10 @@ LOCK_SHADOW: Final = """
 KEEP_FORMER: Final = """
     INSERT OR REPLACE INTO rich_payloads (message_id, chat_id, role, rich_parts_json, updated_at, is_embedded,
         invariant_hash, parent_hash, cumulative_hash, sealed_hash, fingerprint, lock_provisional, state, overlay_json,
-        visible_text, backend, model_id, client_hash, blob_refs, created_at)
+        visible_text, backend, model_id, client_hash, blob_refs, created_at, encrypted)
     SELECT message_id, chat_id, role, full_parts_json, updated_at, is_embedded,
         invariant_hash, parent_hash, cumulative_hash, sealed_hash, fingerprint, lock_provisional, state, overlay_json,
-        visible_text, backend, model_id, client_hash, blob_refs, created_at
+        visible_text, backend, model_id, client_hash, blob_refs, created_at, encrypted
     FROM message_shadows
     WHERE message_id = ? AND state <> 'streaming' AND cumulative_hash <> '' AND sealed_hash <> ?"""
 
@@ -89,26 +101,33 @@ SELECT_BY_CLIENT_HASH: Final = """
     SELECT message_id, max(rowid) FROM message_shadows
     WHERE client_hash <> '' AND client_hash IN (SELECT value FROM json_each(?)) GROUP BY client_hash"""
 
-SELECT_SIGNATURES: Final = """
+SELECT_SIGNATURES: Final = f"""
     SELECT s.message_id, s.content_index, s.part_index,
-        CASE WHEN s.blob_sha256 IS NULL THEN s.thought_signature ELSE b.data END, s.model_id, s.scope
+        CASE WHEN s.blob_sha256 IS NULL THEN {opened("thought_signature", "s.", text=True)}
+            ELSE {opened("data", "b.")} END,
+        s.model_id, s.scope
     FROM cognitive_signatures s JOIN message_shadows m USING (message_id, cumulative_hash)
     LEFT JOIN blobs b ON b.sha256 = s.blob_sha256
     WHERE s.message_id = ? ORDER BY s.content_index, s.part_index"""
 
+ALL_SIGNATURES: Final = f"""
+    SELECT message_id, cumulative_hash, content_index, part_index, {opened("thought_signature", "s.", text=True)},
+        blob_sha256, b.sha256
+    FROM cognitive_signatures s LEFT JOIN blobs b ON b.sha256 = blob_sha256"""
+
 #: A message sealed again with the same bytes under another parent keeps its signatures…
 CARRY_SIGNATURES: Final = """
     INSERT OR IGNORE INTO cognitive_signatures (cumulative_hash, message_id, content_index, part_index,
-        thought_signature, model_id, scope, blob_sha256, updated_at)
+        thought_signature, model_id, scope, blob_sha256, updated_at, encrypted)
     SELECT ?1, message_id, content_index, part_index, thought_signature, s.model_id, s.scope, s.blob_sha256,
-        s.updated_at
+        s.updated_at, s.encrypted
     FROM cognitive_signatures s JOIN message_shadows m USING (message_id, cumulative_hash)
     WHERE message_id = ?2 AND m.sealed_hash = ?3 AND ?1 <> ''"""
 
 #: …and its tool journal.
 CARRY_TOOL_IO: Final = """
-    INSERT OR IGNORE INTO tool_journal (cumulative_hash, io_json, blob_refs, updated_at)
-    SELECT ?1, t.io_json, t.blob_refs, t.updated_at
+    INSERT OR IGNORE INTO tool_journal (cumulative_hash, io_json, blob_refs, updated_at, encrypted)
+    SELECT ?1, t.io_json, t.blob_refs, t.updated_at, t.encrypted
     FROM tool_journal t JOIN message_shadows m USING (cumulative_hash)
     WHERE m.message_id = ?2 AND m.sealed_hash = ?3 AND ?1 <> ''"""
 
@@ -116,11 +135,18 @@ DELETE_SIGNATURES: Final = "DELETE FROM cognitive_signatures WHERE cumulative_ha
 
 INSERT_SIGNATURE: Final = """
     INSERT INTO cognitive_signatures (cumulative_hash, message_id, content_index, part_index, thought_signature,
-        model_id, scope, blob_sha256, updated_at)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"""
+        model_id, scope, blob_sha256, updated_at, encrypted)
+    VALUES (?, ?, ?, ?, echo_seal(?), ?, ?, ?, ?, echo_encrypts())"""
 
 REPLACE_TOOL_IO: Final = """
-    INSERT OR REPLACE INTO tool_journal (cumulative_hash, io_json, blob_refs, updated_at) VALUES (?, ?, ?, ?)"""
+    INSERT OR REPLACE INTO tool_journal (cumulative_hash, io_json, blob_refs, updated_at, encrypted)
+    VALUES (?, echo_seal(?), ?, ?, echo_encrypts())"""
+
+SELECT_TOOL_IO: Final = f"SELECT {opened('io_json')}, blob_refs FROM tool_journal WHERE cumulative_hash = ?"
+
+PAGE_OF_TOOL_IO: Final = f"""
+    SELECT cumulative_hash, {opened("io_json")}, blob_refs, rowid FROM tool_journal
+    WHERE rowid > ? ORDER BY rowid LIMIT ?"""
 
 INSERT_SUTURE: Final = """
     INSERT OR IGNORE INTO suture_index (cumulative_hash, chat_id, invariant_hash, parent_hash, message_id, timestamp)
@@ -133,22 +159,32 @@ RELINK_SHADOW: Final = """
     WHERE message_id = ?"""
 
 UPSERT_SETTING: Final = """
-    INSERT INTO echo_settings (key, value, updated_at) VALUES (?, ?, ?)
-    ON CONFLICT (key) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at"""
+    INSERT INTO echo_settings (key, value, updated_at, encrypted) VALUES (?, echo_seal(?), ?, echo_encrypts())
+    ON CONFLICT (key) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at,
+        encrypted = excluded.encrypted"""
 
-INSERT_BLOB: Final = "INSERT OR IGNORE INTO blobs (sha256, data) VALUES (?, ?)"
+SELECT_SETTING: Final = f"SELECT {opened('value', text=True)} FROM echo_settings WHERE key = ?"
+
+#: What is there already is not encrypted once more only to be thrown away.
+INSERT_BLOB: Final = """
+    INSERT OR IGNORE INTO blobs (sha256, data, encrypted) SELECT ?1, echo_seal(?2), echo_encrypts()
+    WHERE NOT EXISTS (SELECT 1 FROM blobs WHERE sha256 = ?1)"""
+
+SELECT_BLOBS: Final = f"SELECT sha256, {opened('data')} FROM blobs WHERE sha256 IN (SELECT value FROM json_each(?))"
+
+PAGE_OF_BLOBS: Final = f"SELECT sha256, {opened('data')}, rowid FROM blobs WHERE rowid > ? ORDER BY rowid LIMIT ?"
 
 APPEND_LOG: Final = """
-    INSERT INTO turn_log (message_id, seq, data)
-    SELECT ?, coalesce(max(seq), -1) + 1, ? FROM turn_log WHERE message_id = ?"""
+    INSERT INTO turn_log (message_id, seq, data, encrypted)
+    SELECT ?, coalesce(max(seq), -1) + 1, echo_seal(?), echo_encrypts() FROM turn_log WHERE message_id = ?"""
 
-SELECT_LOG: Final = "SELECT data FROM turn_log WHERE message_id = ? ORDER BY seq"
+SELECT_LOG: Final = f"SELECT {opened('data')} FROM turn_log WHERE message_id = ? ORDER BY seq"
 
 DELETE_LOG: Final = "DELETE FROM turn_log WHERE message_id = ?"
 
 MOVE_TOOL_IO: Final = """
-    INSERT OR IGNORE INTO tool_journal (cumulative_hash, io_json, blob_refs, updated_at)
-    SELECT ?, io_json, blob_refs, updated_at FROM tool_journal WHERE cumulative_hash = ?"""
+    INSERT OR IGNORE INTO tool_journal (cumulative_hash, io_json, blob_refs, updated_at, encrypted)
+    SELECT ?, io_json, blob_refs, updated_at, encrypted FROM tool_journal WHERE cumulative_hash = ?"""
 
 SET_INVARIANT: Final = "UPDATE message_shadows SET invariant_hash = ? WHERE message_id = ?"
 

@@ -90,7 +90,7 @@ async def verify(store: SessionStore) -> VerifyReport:
     Raises:
         StoreError: the file could not be read.
     """
-    async with snapshot(store.file.path, store.file.now_s) as tx:
+    async with snapshot(store.file.path, store.file.now_s, store.file.secret) as tx:
         return await verify_records(tx)
 
 

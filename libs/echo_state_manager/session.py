@@ -11,7 +11,7 @@ from echo_state_manager import _load, _save
 from echo_state_manager._batch import Batch, in_batches
 from echo_state_manager._cache import ShadowCache
 from echo_state_manager._database import Transaction
-from echo_state_manager._load import from_sql, json_ids, shadow_of
+from echo_state_manager._load import from_sql, is_readable, json_ids, shadow_of
 from echo_state_manager._session_file import SessionFile
 from echo_state_manager._sql import (
     FORGET_BEFORE,
@@ -21,6 +21,7 @@ from echo_state_manager._sql import (
     SELECT_CHANGED,
     SELECT_LOG,
     SELECT_NEWEST,
+    SELECT_SETTING,
     SELECT_SHADOWS,
 )
 
@@ -125,7 +126,7 @@ class SessionStore:
 
     async def read_turn_log(self, message_id: str) -> Sequence[bytes]:
         """The records that were appended since the message was last sealed, in order."""
-        return [row[0] for row in await self.file.rows(SELECT_LOG, (message_id,))]
+        return [row[0] for row in await self.file.rows(SELECT_LOG, (message_id,)) if row[0] is not None]
 
     async def recover_streaming(self, message_id: str) -> Sequence[bytes] | None:
         """What a crash left of a turn: its logged records; None when the message is not in state `streaming`."""
@@ -134,7 +135,7 @@ class SessionStore:
             streaming = "SELECT 1 FROM message_shadows WHERE message_id = ? AND state = 'streaming'"
             if not await tx.rows(streaming, (message_id,)):
                 return None
-            return [row[0] for row in await tx.rows(SELECT_LOG, (message_id,))]
+            return [row[0] for row in await tx.rows(SELECT_LOG, (message_id,)) if row[0] is not None]
 
         return await self.file.read(job)
 
@@ -145,8 +146,8 @@ class SessionStore:
 
     async def get_setting(self, key: str) -> str | None:
         """One value of `echo_settings`, None when absent."""
-        rows = await self.file.rows("SELECT value FROM echo_settings WHERE key = ?", (key,))
-        return from_sql(rows[0][0]) if rows else None
+        rows = await self.file.rows(SELECT_SETTING, (key,))
+        return from_sql(rows[0][0]) if rows and rows[0][0] is not None else None
 
     async def save_setting(self, key: str, value: str) -> None:
         """Write one value of `echo_settings`."""
@@ -156,7 +157,7 @@ class SessionStore:
 
     async def _read_shadows(self, message_ids: Sequence[str]) -> dict[str, Shadow]:
         rows = await self.file.rows(SELECT_SHADOWS, (json_ids(message_ids),))
-        plain = [row for row in rows if not row[16]]
+        plain = [row for row in rows if not row[16] and is_readable(row)]
         if len(plain) > _OFF_LOOP_ROWS:
             shadows = await to_thread.run_sync(_records, plain)
         else:

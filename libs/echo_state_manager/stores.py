@@ -18,6 +18,7 @@ from echo_core.ports import Clock, ShadowStore
 from echo_paths import EchoPaths, TemporaryChatError, UnsafeIdError, require_local_file_system
 from echo_state_manager._errors import StoreUnavailableError
 from echo_state_manager._session_file import SessionFile
+from echo_state_manager.crypto import MasterSecret
 from echo_state_manager.memory import MemoryShadowStore
 from echo_state_manager.session import SessionStore
 
@@ -63,14 +64,22 @@ class SessionStores:
     Args:
         paths: the data folder.
         clock: time for records and for idleness.
+        secret: what is encrypted is encrypted under it; None leaves encrypted files closed.
         max_open: files that stay open per event loop when nobody uses them.
         idle_s: seconds after which an unused file is closed, at the next call.
     """
 
     def __init__(
-        self, paths: EchoPaths, clock: Clock, *, max_open: int = MAX_OPEN_STORES, idle_s: float = IDLE_S
+        self,
+        paths: EchoPaths,
+        clock: Clock,
+        secret: MasterSecret | None = None,
+        *,
+        max_open: int = MAX_OPEN_STORES,
+        idle_s: float = IDLE_S,
     ) -> None:
         self._paths = paths
+        self._secret = secret
         self._clock = clock
         self._max_open = max_open
         self._idle_s = idle_s
@@ -80,12 +89,13 @@ class SessionStores:
         self._root_is_local = False
 
     @asynccontextmanager
-    async def open(self, user_id: str, chat_id: str) -> AsyncIterator[ShadowStore]:
+    async def open(self, user_id: str, chat_id: str, *, encrypted: bool | None = None) -> AsyncIterator[ShadowStore]:
         """The store of one chat, for as long as the context lasts; a temporary chat gets one in memory.
 
         Args:
             user_id: the chat's owner.
             chat_id: Open WebUI's chat id.
+            encrypted: whether what is written from now on is encrypted; None goes on as the file was written last.
 
         Raises:
             UnsafeIdError: an id cannot be a folder name.
@@ -99,20 +109,22 @@ class SessionStores:
                 store = self._temporary.setdefault((user_id, chat_id), MemoryShadowStore())
             yield store
             return
-        async with self.open_file(path) as file_store:
+        async with self.open_file(path, encrypted=encrypted) as file_store:
             yield file_store
 
     @asynccontextmanager
-    async def open_api(self, user_id: str) -> AsyncIterator[SessionStore]:
+    async def open_api(self, user_id: str, *, encrypted: bool | None = None) -> AsyncIterator[SessionStore]:
         """The store of a user's API calls without a chat. Raises as `open`."""
-        async with self.open_file(self._paths.api_session_db(user_id)) as store:
+        async with self.open_file(self._paths.api_session_db(user_id), encrypted=encrypted) as store:
             yield store
 
     @asynccontextmanager
-    async def open_file(self, path: Path) -> AsyncIterator[SessionStore]:
+    async def open_file(self, path: Path, *, encrypted: bool | None = None) -> AsyncIterator[SessionStore]:
         """The store over one file below the data folder. Raises as `open`."""
         slot, store = await self._acquire(path)
         try:
+            if encrypted is not None:
+                await store.file.switch_encryption(encrypted)
             yield store
         finally:
             await self._release(path, slot)
@@ -231,7 +243,7 @@ class SessionStores:
 
     async def _open(self, path: Path) -> SessionStore:
         await to_thread.run_sync(self._make_folder, path.parent)
-        return SessionStore(await SessionFile.open(path, self._clock))
+        return SessionStore(await SessionFile.open(path, self._clock, self._secret))
 
     def _make_folder(self, folder: Path) -> None:
         if not self._root_is_local:

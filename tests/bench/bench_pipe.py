@@ -31,6 +31,7 @@ VALVES = SimpleNamespace(
     TOOL_TIMEOUT_S=300,
     SAFETY_THRESHOLD="default",
     KEEP_API_HISTORY=True,
+    ENCRYPT_RECORDS=False,
 )
 
 

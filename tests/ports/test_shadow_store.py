@@ -1,4 +1,4 @@
-"""One class of behaviour for both stores: the SQLite file and its twin in memory."""
+"""One class of behaviour for all stores: the SQLite file, plain and encrypted, and its twin in memory."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -11,18 +11,19 @@ from echo_core.ports import ShadowStore
 from echo_core.records import Seal, VersionLock
 from echo_paths import EchoPaths
 from echo_state_manager import SessionStores
-from store_kit import CHAT, USER, ManualClock, contents, seal, shadow, signature
+from store_kit import CHAT, SECRET, USER, ManualClock, contents, seal, shadow, signature
 
 BIG = "A" * 40_000
 
 
-@pytest.fixture(params=["sqlite", "memory"])
+@pytest.fixture(params=["sqlite", "encrypted", "memory"])
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[ShadowStore]:
-    stores = SessionStores(EchoPaths(tmp_path), ManualClock())
-    async with stores.open(USER, CHAT if request.param == "sqlite" else "temporary:socket") as opened:
+    stores = SessionStores(EchoPaths(tmp_path), ManualClock(), SECRET)
+    chat_id = "temporary:socket" if request.param == "memory" else CHAT
+    async with stores.open(USER, chat_id, encrypted=request.param == "encrypted") as opened:
         yield opened
     await stores.close()
-    assert (tmp_path / "users").exists() == (request.param == "sqlite")
+    assert (tmp_path / "users").exists() == (request.param != "memory")
 
 
 LOCK = VersionLock(updated_at_s=7, fingerprint="sha256:f", provisional=False)

@@ -17,7 +17,7 @@ from echo_core.sealing import relink, seal_shadow, signature_rows
 from echo_paths import EchoPaths
 from echo_protocol import ROOT_PARENT
 from echo_state_manager import MemoryShadowStore, SessionStore, SessionStores, repair, verify
-from store_kit import CHAT, USER, ManualClock, shadow
+from store_kit import CHAT, SECRET, USER, ManualClock, shadow
 
 T = TypeVar("T")
 
@@ -51,7 +51,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.runner.run(self._open())
 
     async def _open(self) -> None:
-        self.stores = SessionStores(EchoPaths(Path(self.folder.name)), ManualClock())
+        self.stores = SessionStores(EchoPaths(Path(self.folder.name)), ManualClock(), SECRET)
         self.context = self.stores.open_file(EchoPaths(Path(self.folder.name)).session_db(USER, CHAT))
         self.store: SessionStore = await self.context.__aenter__()
 
@@ -99,6 +99,11 @@ class StoreMachine(RuleBasedStateMachine):
         )
         self.seal(seal_shadow(made, self.sealed[parent].cumulative_hash), last=message_id)
         return message_id
+
+    @rule(on=st.booleans())
+    def switch_encryption(self, on: bool) -> None:
+        """The administrator's valve: what is there stays readable either way."""
+        self.run(self.store.file.switch_encryption(on))
 
     @rule(message_id=messages, parts=part_lists)
     def edit_in_place(self, message_id: str, parts: list[Any]) -> None:

@@ -1,12 +1,17 @@
 """Schema steps: forward only, each whole with its record or not at all."""
 
 import sqlite3
+import subprocess
+import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+import migration_victim
+from echo_core.records import Seal
 from echo_paths import EchoPaths
-from echo_state_manager import ForeignFileError, FutureFileError, SessionStores, verify
+from echo_state_manager import ForeignFileError, FutureFileError, SessionStores, verify, verify_file
 from echo_state_manager import _session_file as session_file
 from echo_state_manager._database import open_database
 from echo_state_manager._migrations import SESSION_MIGRATIONS, Migration, migrate
@@ -171,3 +176,66 @@ async def test_steps_that_are_not_ours_are_refused(
 def test_step_names_are_unique_and_sorted() -> None:
     names = [step.name for step in SESSION_MIGRATIONS]
     assert names == sorted(set(names))
+
+
+async def older_file(tmp_path: Path, path: Path, steps_: int) -> list[Seal]:
+    """A file with records as the version that knew so many steps wrote it."""
+    seals = chain(["q", "big", "q2", "a" * 50_000])
+    stores = SessionStores(EchoPaths(tmp_path / "newest"), ManualClock(5))
+    async with stores.open(USER, CHAT) as store:
+        await store.seal_many(seals)
+        await store.save_setting("k", "v")
+    await stores.close()
+    await bring(path, SESSION_MIGRATIONS[:steps_])
+    with closing(sqlite3.connect(path, isolation_level=None)) as old:
+        old.execute(f"ATTACH '{EchoPaths(tmp_path / 'newest').session_db(USER, CHAT)}' AS newest")
+        tables = [row[0] for row in old.execute("SELECT name FROM main.sqlite_schema WHERE type = 'table'")]
+        for table in set(tables) - {"_migrations", "vault_meta"}:
+            names = ", ".join(row[1] for row in old.execute(f"PRAGMA main.table_info({table})"))
+            old.execute(f"INSERT INTO main.{table} ({names}) SELECT {names} FROM newest.{table}")
+    return seals
+
+
+async def assert_upgraded(tmp_path: Path, seals: list[Seal]) -> None:
+    stores = SessionStores(EchoPaths(tmp_path), ManualClock(9))
+    async with stores.open_file(EchoPaths(tmp_path).session_db(USER, CHAT)) as store:
+        assert (await verify(store)).is_sound
+        expected = {seal.shadow.message_id: seal.shadow for seal in seals}
+        assert await store.get_message_shadows(list(expected)) == expected
+        for seal in seals:
+            assert list(await store.get_signatures(seal.shadow.message_id)) == list(seal.signatures)
+            assert await store.get_tool_io(seal.shadow.cumulative_hash) == seal.tool_io_json
+        assert await store.get_setting("k") == "v"
+        assert store.take_notices() == ()
+    await stores.close()
+
+
+@pytest.mark.parametrize("older", range(1, len(SESSION_MIGRATIONS)))
+async def test_records_of_every_released_schema_are_read_and_kept(tmp_path: Path, older: int) -> None:
+    path = EchoPaths(tmp_path).session_db(USER, CHAT)
+    seals = await older_file(tmp_path, path, older)
+    assert len(steps(path)) == older
+    before = path.read_bytes()
+    assert (await verify_file(path, 9)).messages == len(seals)
+    assert path.read_bytes() == before, "verifying does not upgrade"
+    await assert_upgraded(tmp_path, seals)
+    assert len(steps(path)) == len(SESSION_MIGRATIONS)
+
+
+@pytest.mark.parametrize(
+    "statement", [1, len(SESSION_MIGRATIONS[-1].statements) // 2, len(SESSION_MIGRATIONS[-1].statements)]
+)
+async def test_an_upgrade_that_is_killed_half_way_never_happened_and_is_made_again(
+    tmp_path: Path, statement: int
+) -> None:
+    path = EchoPaths(tmp_path).session_db(USER, CHAT)
+    older = len(SESSION_MIGRATIONS) - 1
+    seals = await older_file(tmp_path, path, older)
+    before = schema(path)
+    argv = [sys.executable, migration_victim.__file__, str(path), str(statement)]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as victim:
+        assert victim.stdout is not None
+        assert victim.stdout.readline() == "here\n"
+        victim.kill()
+    assert (schema(path), len(steps(path))) == (before, older)
+    await assert_upgraded(tmp_path, seals)

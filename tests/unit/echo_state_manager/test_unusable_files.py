@@ -64,7 +64,7 @@ def another_application(path: Path) -> None:
 
 def other_steps(path: Path) -> None:
     with sqlite3.connect(path) as ours:
-        ours.execute("UPDATE _migrations SET name = 'm001_elsewhere'")
+        ours.execute("UPDATE _migrations SET name = name || '_elsewhere'")
         ours.execute("PRAGMA user_version = 0")
     ours.close()
 

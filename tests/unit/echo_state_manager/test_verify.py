@@ -148,7 +148,7 @@ async def test_orphaned_blobs_go_and_used_ones_stay(store: SessionStore, path: P
     kept = sealed("m1", "a" * 50_000, signed="s" * 40_000)
     await store.seal(sealed("m1", "f" * 40_000))
     await store.seal(kept)
-    meddle(path, f"INSERT INTO blobs VALUES ('{sha256(b'orphan').hexdigest()}', 'orphan')")
+    meddle(path, f"INSERT INTO blobs (sha256, data) VALUES ('{sha256(b'orphan').hexdigest()}', 'orphan')")
     former = list(await store.get_former_shadows("m1"))
     assert (await repair(store)).blobs_dropped == 1
     assert await store.get_message_shadow("m1") == kept.shadow
