@@ -2,7 +2,7 @@
 
 from echo_aec.artifact import Artifact, Item, parse_artifact
 from echo_aec.errors import InvalidArtifact, UnreadableArtifact
-from echo_aec.escape import defused, from_xml_text, to_xml_text
+from echo_aec.escape import from_xml_text, to_xml_text
 from echo_aec.schema import ARTIFACT_IDS, SCHEMA, ArtifactId, Kind
 
 __all__ = [
@@ -14,7 +14,6 @@ __all__ = [
     "Item",
     "Kind",
     "UnreadableArtifact",
-    "defused",
     "from_xml_text",
     "parse_artifact",
     "to_xml_text",

@@ -1,4 +1,4 @@
-"""Text that XML cannot hold, made such that it can and that it comes back exactly; and users' text made harmless."""
+"""Text that XML cannot hold, made such that it can and that it comes back exactly."""
 
 import re
 from typing import Final
@@ -9,9 +9,6 @@ MARK: Final = "\N{SYMBOL FOR ESCAPE}"
 #: Everything that is no XML character. Source: https://www.w3.org/TR/xml/#charsets
 _NOT_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|" + MARK)
 _MARKED: Final = re.compile(f"{MARK}(?:{MARK}|(?P<number>[0-9a-f]{{1,6}});)")
-
-#: What begins or ends an artifact, however it is spaced and spelt.
-_TAG: Final = re.compile(r"<(?=\s*/?\s*artifact\b)", re.IGNORECASE)
 
 
 def to_xml_text(text: str) -> str:
@@ -27,12 +24,3 @@ def from_xml_text(text: str) -> str:
 def _original(found: re.Match[str]) -> str:
     number = int(found["number"] or hex(ord(MARK)), 16)
     return chr(number) if number <= 0x10FFFF else found[0]
-
-
-def defused(text: str) -> str:
-    """Text of a user with the `<` of each `<artifact` and `</artifact` written as `&lt;`.
-
-    ECHO's artifacts are Parts of their own, so this text could only be mistaken for one. It is what the model reads;
-    the page goes on showing what was typed.
-    """
-    return _TAG.sub("&lt;", text) if "<" in text else text

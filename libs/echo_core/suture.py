@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
+from echo_core.overlay import NO_OVERLAY, render
 from echo_core.records import Role, Shadow, VersionLock
 from echo_protocol import content_json, fingerprint, parse_contents, text_part
 from echo_utils import normalise_visible_text
@@ -81,15 +82,20 @@ class Assembly:
         self._fragments: list[bytes] = []
         self._last: Role | None = None
 
-    def add(self, shadow: Shadow) -> None:
-        """Append one message; a message that holds nothing is passed over."""
+    def add(self, shadow: Shadow, overlay: bytes = NO_OVERLAY) -> None:
+        """Append one message; a message that holds nothing is passed over.
+
+        Args:
+            shadow: the message.
+            overlay: for a user message, that of the answer which follows it on this chain.
+        """
         if shadow.contents_json == b"[]":
             return
         if shadow.role == "user" and self._last == "user":
             self._fragments.append(INTERRUPTED)
         if shadow.role == "model" and self._last is None:
             self._fragments.append(OPENING)
-        self._fragments.append(shadow.contents_json)
+        self._fragments.append(render(shadow.contents_json, overlay))
         self._last = shadow.role if shadow.state == "complete" else parse_contents(shadow.contents_json)[-1].role
 
     @property

@@ -16,11 +16,11 @@ from echo_protocol.parts import (
     text_part,
 )
 from echo_protocol.tool_output import wrap_tool_output
-from echo_utils import dumps, split_thought_process
+from echo_utils import defused, dumps, split_thought_process
 
 
 def user_parts(content: str | Sequence[Any], files: Iterable[Part] = ()) -> list[Part]:
-    """The parts of a user message, in order; empty text is left out.
+    """The parts of a user message, in order; empty text is left out, and text that looks like an artifact is none.
 
     Args:
         content: text, or a list of `text`, `image_url`, `input_audio` and `file` entries as OpenAI and Open WebUI write
@@ -29,7 +29,7 @@ def user_parts(content: str | Sequence[Any], files: Iterable[Part] = ()) -> list
     """
     items = [content] if isinstance(content, str) else content
     parts = [part for item in items if (part := item_part(item)) is not None]
-    return [*parts, *files]
+    return [*(text_part(defused(p.text)) if isinstance(p, TextPart) else p for p in parts), *files]
 
 
 def assistant_contents(content: str, output_items: Iterable[Mapping[str, Any]] = ()) -> list[Content]:
@@ -45,7 +45,7 @@ def assistant_contents(content: str, output_items: Iterable[Mapping[str, Any]] =
     items = [item for item in output_items if isinstance(item, Mapping)]
     if not items:
         text = split_thought_process(content)[1]
-        return [Content("model", (text_part(text),))] if text else []
+        return [Content("model", (text_part(defused(text)),))] if text else []
     results = {item.get("call_id"): item for item in items if item.get("type") == "function_call_output"}
     contents: list[Content] = []
     said: list[Part] = []
@@ -58,7 +58,7 @@ def assistant_contents(content: str, output_items: Iterable[Mapping[str, Any]] =
             contents += [Content("model", tuple(said)), Content("user", tuple(answered))]
             said, answered, step_over = [], [], False
         if text:
-            said.append(text_part(text))
+            said.append(text_part(defused(text)))
         elif kind == "function_call":
             call = _call_of(item.get("name"), item.get("arguments"))
             said.append(call)
@@ -105,7 +105,7 @@ def openai_messages_to_contents(messages: Iterable[Mapping[str, Any]]) -> tuple[
 
 def _assistant_parts(message: Mapping[str, Any], calls: dict[str, FunctionCallPart]) -> list[Part]:
     text = split_thought_process(_plain_text(message.get("content")))[1]
-    parts: list[Part] = [text_part(text)] if text else []
+    parts: list[Part] = [text_part(defused(text))] if text else []
     asked = message.get("tool_calls")
     for item in asked if isinstance(asked, list) else ():
         function = item.get("function") if isinstance(item, Mapping) else None

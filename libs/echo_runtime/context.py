@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from echo_constants import Bilingual, EchoError
 from echo_core.engine import TurnPlan
+from echo_core.overlay import NO_OVERLAY
 from echo_core.ports import ShadowStore
 from echo_prompts import pis
 from echo_protocol import (
@@ -59,12 +60,14 @@ class Prepared:
         model: what answers.
         history: the conversation that the plan was made from, and where the answer belongs in it.
         notices: what the user is told before the answer, in the user's language.
+        overlay_json: what the model is told beside the question; sealed with the answer.
     """
 
     plan: TurnPlan
     model: ModelInfo
     history: Rebuilt
     notices: tuple[str, ...] = ()
+    overlay_json: bytes = NO_OVERLAY
 
 
 class ContextBuilder:
@@ -93,8 +96,9 @@ class ContextBuilder:
         """See `Orchestrator.prepare_context`."""
         model = self.model(settings.model_level)
         system_text, history = await self._conversation(call, store, model)
-        if not history.contents and not history.lead:
+        if not history.contents and not history.question and not history.lead:
             raise NothingAsked(f"{len(call.body.get('messages') or [])} messages hold nothing to answer")
+        overlay = NO_OVERLAY if history.overlay is None else history.overlay
         tools = convert_owui_tools([tool["spec"] for tool in call.tools.values()], backend=self.backend_name)
         generation = generation_settings(
             model,
@@ -104,7 +108,7 @@ class ContextBuilder:
         )
         plan = TurnPlan(
             model_id=model.backend_id(self.backend_name),
-            contents=history.contents,
+            contents=history.sent(overlay),
             system_instruction=await self._system(call, system_text, store, shared=history.shared),
             tools=tools.tools_json(),
             generation_config=generation.config,
@@ -116,7 +120,7 @@ class ContextBuilder:
             LEFT_OUT.render(call.locale, name=name, why=why.render(call.locale)) for name, why in tools.left_out
         )
         told = (notice.render(call.locale) for notice in generation.notices)
-        return Prepared(plan, model, history, (*left_out, *told))
+        return Prepared(plan, model, history, (*left_out, *told), overlay)
 
     async def _conversation(self, call: PipeCall, store: ShadowStore | None, model: ModelInfo) -> tuple[str, Rebuilt]:
         system_text, contents = openai_messages_to_contents(call.body.get("messages") or [])

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
+from echo_core.overlay import NO_OVERLAY, render
 from echo_core.ports import Clock, ShadowStore
 from echo_core.records import Shadow
 from echo_core.suture import Assembly, Verdict, judge
@@ -22,7 +23,10 @@ class Rebuilt:
     """The conversation up to what is asked for now.
 
     Args:
-        contents: serialised fragments for the request, oldest first, up to the current user message.
+        contents: serialised fragments for the request, oldest first, up to the current user message; see `sent`.
+        question: the current user message without its overlay, b"" where there is none or it is in `contents`.
+        overlay: of the answer that is continued or asked for again with a hint; None when one has to be made.
+        overlays: those of the answers on the chain, oldest first.
         lead: fragments that open the answer's own record (see `TurnRecord`).
         before: the continued answer's text as the page shows it.
         parent_hash: cumulative hash of the current user message; the answer's parent.
@@ -33,6 +37,9 @@ class Rebuilt:
     """
 
     contents: tuple[bytes, ...]
+    question: bytes = b""
+    overlay: bytes | None = None
+    overlays: tuple[bytes, ...] = ()
     lead: tuple[bytes, ...] = ()
     before: str = ""
     parent_hash: str = ROOT_PARENT
@@ -40,6 +47,10 @@ class Rebuilt:
     former: Shadow | None = None
     shared: bool = False
     client_parent: str = ""
+
+    def sent(self, overlay: bytes) -> tuple[bytes, ...]:
+        """All contents of the request, the current user message with what is told beside it."""
+        return (*self.contents, render(self.question, overlay)) if self.question else self.contents
 
 
 class HistoryBuilder:
@@ -87,11 +98,21 @@ class HistoryBuilder:
     def _assemble(self, call: PipeCall, settled: list[Shadow], settler: Settler, model: ModelInfo) -> Rebuilt:
         answer = settled.pop() if settled and settled[-1].role == "model" else None
         assembly = Assembly()
-        for shadow in settled:
-            assembly.add(self._scopes.readable(shadow, model))
-        parent_hash = settled[-1].cumulative_hash if settled else ROOT_PARENT
+        for shadow, following in zip(settled, [*settled[1:], None], strict=True):
+            overlay = following.overlay_json if following is not None and following.role == "model" else NO_OVERLAY
+            assembly.add(self._scopes.readable(shadow, model), overlay)
+        contents, question = assembly.fragments, b""
+        if settled and settled[-1].role == "user" and contents and contents[-1] is settled[-1].contents_json:
+            contents, question = contents[:-1], contents[-1]
         lead: dict[str, Any] = {} if answer is None else self._lead(call, answer, settler, model)
-        return Rebuilt(contents=assembly.fragments, parent_hash=parent_hash, recovered=settler.recovered, **lead)
+        return Rebuilt(
+            contents=contents,
+            question=question,
+            overlays=tuple(shadow.overlay_json for shadow in settled if shadow.overlay_json != NO_OVERLAY),
+            parent_hash=settled[-1].cumulative_hash if settled else ROOT_PARENT,
+            recovered=settler.recovered,
+            **lead,
+        )
 
     def _lead(self, call: PipeCall, answer: Shadow, settler: Settler, model: ModelInfo) -> dict[str, Any]:
         """An answer at the end of the chain is continued, or regenerated with a hint."""
@@ -99,6 +120,6 @@ class HistoryBuilder:
         if call.continues:
             asking = content_json("user", [text_part(continue_words(call.locale))])
             lead = () if said == b"[]" else (said, asking)
-            return {"lead": lead, "before": answer.visible_text, "former": answer}
+            return {"lead": lead, "before": answer.visible_text, "former": answer, "overlay": answer.overlay_json}
         hint = content_json("user", user_parts(settler.hint()))
-        return {"lead": (hint,) if said == b"[]" else (said, hint)}
+        return {"lead": (hint,) if said == b"[]" else (said, hint), "overlay": answer.overlay_json}

@@ -136,6 +136,7 @@ class AnswerSealer:
             chat_id=self._call.chat_id or API_CHAT_ID,
             role="model",
             contents_json=contents_json,
+            overlay_json=self._prepared.overlay_json,
             parent_hash=self._prepared.history.parent_hash,
             visible_text=visible_text,
             state=state,

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from echo_core.overlay import NO_OVERLAY
 from echo_core.ports import Clock, ShadowStore
 from echo_core.records import Seal, Shadow, VersionLock
 from echo_core.sealing import relink, seal_shadow, signature_rows
@@ -91,7 +92,9 @@ class Settler:
         displayed = visible_text(text.content, text.output)
         never_stored = head.role == "model" and not displayed and not text.done
         if shadow is None or not (never_stored or unedited(shadow, displayed)):
-            shadow = await self._former(head, displayed) or await self._cold(head, text, displayed)
+            # What was told beside the question was told, whatever becomes of the answer's words.
+            overlay = NO_OVERLAY if shadow is None else shadow.overlay_json
+            shadow = await self._former(head, displayed) or await self._cold(head, text, displayed, overlay)
         elif (never_stored or shadow.state in ("stopped", "failed")) and await self._shown(shadow, text):
             displayed = shadow.visible_text
         lock = lock_for(head, displayed, self._clock.now_s())
@@ -124,7 +127,7 @@ class Settler:
         elsewhere = await former_elsewhere(self._stores, self._call, head, displayed)
         return None if elsewhere is None else replace(elsewhere, chat_id=self._call.chat_id)
 
-    async def _cold(self, head: RowHead, text: RowText, displayed: str) -> Shadow:
+    async def _cold(self, head: RowHead, text: RowText, displayed: str, overlay: bytes) -> Shadow:
         """Cold Recovery: the message from what the page shows."""
         if head.role == "model":
             entries = [content_json(role, parts) for role, parts in assistant_contents(text.content, text.output)]
@@ -140,6 +143,7 @@ class Settler:
             chat_id=self._call.chat_id,
             role=head.role,
             contents_json=join_contents(entries),
+            overlay_json=overlay,
             visible_text=displayed,
         )
 

@@ -15,6 +15,7 @@ from echo_runtime import _owui
 from echo_runtime._owui import RowText
 from echo_runtime.call import PipeCall
 from echo_runtime.chains import Chain
+from echo_utils import defused
 
 #: Key in `echo_settings`: a JSON object, user id by message id, of all messages by others than the first writer.
 WRITERS_KEY: Final = "writers"
@@ -82,4 +83,4 @@ async def shared(chain: Chain, call: PipeCall, store: ShadowStore) -> SharedChai
 
 def _plain(name: str) -> str:
     """A name on one line, so that nobody's name reads like more than a name."""
-    return " ".join(name.split())[:_NAME_LENGTH]
+    return defused(" ".join(name.split())[:_NAME_LENGTH])

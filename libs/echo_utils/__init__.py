@@ -2,11 +2,12 @@
 
 from echo_utils.hashes import HASH_TAG, sha256_tagged, untagged
 from echo_utils.json_bytes import canonical_json, dumps
-from echo_utils.text import normalise_visible_text, split_thought_process, well_formed
+from echo_utils.text import defused, normalise_visible_text, split_thought_process, well_formed
 
 __all__ = [
     "HASH_TAG",
     "canonical_json",
+    "defused",
     "dumps",
     "normalise_visible_text",
     "sha256_tagged",

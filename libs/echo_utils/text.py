@@ -26,6 +26,8 @@ _OPEN: Final = re.compile(
 )
 _ANY_DETAILS: Final = re.compile(r"<(?P<close>/?)details\b[^<>]*>", re.IGNORECASE)
 _SUMMARY: Final = re.compile(r"\A\s*<summary>[^<]*</summary>", re.IGNORECASE)
+#: What begins or ends an artifact, however it is spaced and spelt.
+_ARTIFACT_TAG: Final = re.compile(r"<(?=\s*/?\s*artifact\b)", re.IGNORECASE)
 _QUOTE_MARK: Final = re.compile(r"^> ?", re.MULTILINE)
 _SPACES: Final = re.compile(r"[^\S\n]+")
 _BLANK_LINES: Final = re.compile(r"\n{2,}")
@@ -46,6 +48,15 @@ def split_thought_process(text: str) -> tuple[str, str]:
     for is_thought, piece in _pieces(text):
         (thoughts if is_thought else answer).append(piece)
     return "\n\n".join(t for t in thoughts if t), "".join(answer).strip()
+
+
+def defused(text: str) -> str:
+    """A user's text with the `<` of each `<artifact` and `</artifact` written as `&lt;`.
+
+    ECHO's artifacts are Parts of their own, so such text could only be mistaken for one. This is what the model reads;
+    the page goes on showing what was typed.
+    """
+    return _ARTIFACT_TAG.sub("&lt;", text) if "<" in text else text
 
 
 def well_formed(text: str) -> str:

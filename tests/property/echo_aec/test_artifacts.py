@@ -13,13 +13,12 @@ from echo_aec import (
     Artifact,
     Item,
     UnreadableArtifact,
-    defused,
     from_xml_text,
     parse_artifact,
     to_xml_text,
 )
 from echo_aec.escape import MARK
-from echo_utils import dumps
+from echo_utils import defused, dumps
 
 NASTY = st.sampled_from(
     [

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from echo_aec import SCHEMA, Artifact, InvalidArtifact, Item, UnreadableArtifact, defused, parse_artifact
+from echo_aec import SCHEMA, Artifact, InvalidArtifact, Item, UnreadableArtifact, parse_artifact
+from echo_utils import defused
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "aec.md"
 
