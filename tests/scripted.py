@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from echo_constants import EchoError
-from echo_core.ports import GenerateRequest, OnWait, ToolOutcome, ToolRequest
+from echo_core.ports import GenerateRequest, OnWait, StreamEnd, ToolOutcome, ToolRequest
 
 
 class FakeClock:
@@ -102,6 +102,9 @@ class ListJournal:
 
     async def content(self, content_json: bytes) -> None:
         self.records.append(json.loads(content_json))
+
+    async def stream_over(self, how: StreamEnd) -> None:
+        self.records.append({"stream": how})
 
     async def flush(self) -> None:
         self.records.append("flush")

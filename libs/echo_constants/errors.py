@@ -17,6 +17,9 @@ from echo_constants.text import Bilingual, Locale
 
 Audience = Literal["user", "admin", "model", "developer"]
 
+#: Whether a weaker model is tried: never, once waiting has not helped, or without waiting.
+Cascade = Literal["never", "after_waiting", "at_once"]
+
 
 class EchoError(Exception):
     """Root of all errors that ECHO raises on purpose.
@@ -30,6 +33,10 @@ class EchoError(Exception):
     code: ClassVar[str] = "internal"
     audience: ClassVar[Audience] = "developer"
     retryable: ClassVar[bool] = False
+    #: The answer was cut on its way; asking for it again does no harm.
+    breaks_off: ClassVar[bool] = False
+    #: Whether another model may answer in turns that are not pinned to one.
+    cascade: ClassVar[Cascade] = "never"
     #: What a caller of the API without a stream gets.
     api_status: ClassVar[int] = 500
     message: ClassVar[Bilingual] = Bilingual(

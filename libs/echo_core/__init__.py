@@ -9,8 +9,9 @@ from echo_core.answer_errors import (
     PromptBlocked,
     TokensSpentThinking,
 )
-from echo_core.engine import TurnEngine, TurnPlan, TurnRecord
+from echo_core.engine import TurnEngine, TurnPlan
 from echo_core.records import Seal, Shadow, ShadowState, SignatureRow, VersionLock
+from echo_core.turn_record import TurnRecord
 from echo_core.usage import CONTEXT_STATS_KEY, ContextStats, RoundUsage, usage_shown
 
 __all__ = [

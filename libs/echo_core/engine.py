@@ -5,48 +5,63 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from echo_constants import EchoError, Locale
 from echo_core.citations import sources_of
+from echo_core.level_tool import LevelTools
+from echo_core.mending import unsigned
 from echo_core.ports import (
     Clock,
     GenerateRequest,
     MediaStore,
     ModelBackend,
     OnWait,
+    PlanStore,
+    StreamEnd,
     ToolOutcome,
     ToolRequest,
     ToolRunner,
     TurnJournal,
 )
-from echo_core.turn import Answered, Ask, Begin, Fail, Finish, RunTools, ToolsAnswered, TurnMachine
-from echo_core.usage import RoundUsage, usage_shown
+from echo_core.routing import Ladder, Level, Route, RouteChange
+from echo_core.turn import (
+    Answered,
+    Ask,
+    Begin,
+    Broken,
+    Fail,
+    Finish,
+    RunTools,
+    Step,
+    ToolsAnswered,
+    TurnMachine,
+)
+from echo_core.turn_record import TurnRecord
+from echo_core.usage import usage_shown
 from echo_events import (
     MediaShown,
+    NoticeShown,
     SourcesFound,
     TextStreamed,
     ThoughtEnded,
     ThoughtStreamed,
     ToolCalled,
     ToolFinished,
-    Transcript,
     TurnEvent,
     TurnFinished,
     UsageCounted,
 )
+from echo_prompts import nudge_words
 from echo_protocol import (
     CitationsReceived,
     FunctionCallPart,
     InlineDataPart,
     MediaReceived,
-    Part,
     StreamEvent,
     StreamProcessor,
-    StreamResult,
     TextDelta,
     ThoughtDelta,
-    Usage,
     content_json,
     function_response_part,
-    replayable,
     request_json,
 )
 from echo_utils import dumps
@@ -66,6 +81,11 @@ class TurnPlan:
         tools: serialised `tools` array, or None.
         tool_names: Open WebUI's name by declared name.
         max_rounds: tool rounds before the model is asked for a last answer.
+        level: which level `model_id` stands for.
+        others: the levels that the turn may move to; none pins it.
+        scope, signs: as of `Route`, for `model_id`.
+        window_tokens: what fits into `model_id`.
+        locale: the language in which ECHO speaks to user and model.
     """
 
     model_id: str
@@ -77,53 +97,24 @@ class TurnPlan:
     safety_settings: list[dict[str, Any]] | None = None
     tool_names: Mapping[str, str] = field(default_factory=dict)
     max_rounds: int = 50
+    level: Level = "FLASH"
+    others: tuple[Route, ...] = ()
+    scope: str = ""
+    signs: bool = True
+    window_tokens: int = 1_048_576
+    locale: Locale = "en"
 
-
-class TurnRecord:
-    """What a turn has produced so far; sealed at its end, whatever the end is.
-
-    Args:
-        lead: serialised Contents that open the answer's record: what a continued answer said before, and the words
-            that ask for more.
-        before: text of the answer that the page shows already.
-    """
-
-    def __init__(self, lead: Sequence[bytes] = (), before: str = "") -> None:
-        self.hops: list[bytes] = list(lead)
-        self.tool_io: list[dict[str, Any]] = []
-        self.transcript = Transcript(before)
-        self._carried: tuple[Part, ...] = ()
-        self.usage = Usage()
-        self.last_usage = Usage()
-        self.asked_model = ""
-        self.rounds: list[RoundUsage] = []
-        self.model_version = ""
-        self.stream: StreamProcessor | None = None
-
-    def end_stream(self) -> StreamResult | None:
-        """Close the stream that is running, if any, and keep what it brought as a hop.
-
-        An answer that ends by CONTINUATION goes on in the next stream; its parts wait and become one hop with those.
-        """
-        if self.stream is None:
-            return None
-        result, self.stream = self.stream.finish(), None
-        parts = (*self._carried, *replayable(result.parts))
-        self._carried = parts if result.outcome == "continuation" else ()
-        if parts and not self._carried:
-            self.hops.append(content_json("model", parts))
-        self.usage += result.usage
-        self.last_usage = result.usage
-        self.rounds.append(RoundUsage(model_id=self.asked_model, usage=result.usage))
-        self.model_version = result.model_version or self.model_version
-        return result
-
-    def close(self) -> None:
-        """Keep everything that has come, wherever the turn stands."""
-        self.end_stream()
-        if self._carried:
-            self.hops.append(content_json("model", self._carried))
-            self._carried = ()
+    def ladder(self) -> Ladder:
+        """The levels of the turn, standing on the first one."""
+        first = Route(
+            level=self.level,
+            model_id=self.model_id,
+            generation_config=self.generation_config,
+            window_tokens=self.window_tokens,
+            scope=self.scope,
+            signs=self.signs,
+        )
+        return Ladder((first, *self.others))
 
 
 class TurnEngine:
@@ -137,6 +128,7 @@ class TurnEngine:
         clock: measures thoughts.
         record: filled as the turn goes on.
         on_wait: told when the backend waits before it tries again.
+        plans: keeps Transfer Plans; None where nothing is kept.
     """
 
     def __init__(
@@ -149,6 +141,7 @@ class TurnEngine:
         clock: Clock,
         record: TurnRecord,
         on_wait: OnWait | None = None,
+        plans: PlanStore | None = None,
     ) -> None:
         self._backend = backend
         self._tools = tools
@@ -156,6 +149,7 @@ class TurnEngine:
         self._media = media
         self._clock = clock
         self._on_wait = on_wait
+        self._plans = plans
         self._thinking_since_s: float | None = None
         self.record = record
 
@@ -163,17 +157,24 @@ class TurnEngine:
         """The turn's events, `TurnFinished` last; what is done is in `record` at any moment.
 
         Raises:
-            EchoError: the backend failed, or the answer is none; the events so far stand.
+            EchoError: the backend failed for good, or the answer is none; the events so far stand.
         """
-        machine = TurnMachine(plan.max_rounds)
-        step = machine.feed(Begin())
+        ladder = self.record.ladder = plan.ladder()
+        self._tools = LevelTools(self._tools, self.record, self._plans)
+        self._contents = tuple(plan.contents)
+        self._machine = machine = TurnMachine(plan.max_rounds, ladder)
+        step, seen = machine.feed(Begin()), 0
         while True:
+            for change in ladder.changes[seen:]:
+                yield NoticeShown(change.notice(plan.locale), "info" if change.cause == "cognitive" else "warning")
+                self._rescope(change, ladder.current)
+            seen = len(ladder.changes)
             match step:
                 case Ask():
                     async with aclosing(self._ask(plan, step)) as events:
                         async for event in events:
                             yield event
-                    step = machine.feed(Answered(self._result))
+                    step = await self._judge(machine, plan)
                 case RunTools(calls):
                     async with aclosing(self._run_tools(plan, calls)) as events:
                         async for event in events:
@@ -187,41 +188,82 @@ class TurnEngine:
                     raise error
 
     async def _ask(self, plan: TurnPlan, step: Ask) -> AsyncGenerator[TurnEvent, None]:
-        request = GenerateRequest(model=plan.model_id, body_json=self._body(plan, step))
-        self.record.asked_model = plan.model_id
+        """Stream one answer, to its end or until it breaks; `_judge` says which."""
+        if step.wait_s and step.because is not None:
+            if self._on_wait is not None:
+                await self._on_wait(step.wait_s, step.because)
+            await self._clock.sleep(step.wait_s)
+        request = GenerateRequest(model=self.record.ladder.current.model_id, body_json=self._body(plan, step))
+        self.record.asked_model = request.model
         stream = self.record.stream = StreamProcessor()
-        async with self._backend.stream_generate(request, on_wait=self._on_wait) as chunks:
-            async for chunk in chunks:
-                await self._journal.chunk(chunk)
-                for received in stream.process(chunk):
-                    for event in await self._show(received):
-                        yield event
-        for event in self._end_thought():
+        self._failure: EchoError | None = None
+        try:
+            async with self._backend.stream_generate(request, on_wait=self._waiting) as chunks:
+                async for chunk in chunks:
+                    await self._journal.chunk(chunk)
+                    for received in stream.process(chunk):
+                        for event in await self._show(received):
+                            yield event
+        except EchoError as error:
+            self._failure = error
+        for event in (*self._end_thought(), *self._rejoined(self.record.end_rejoining())):
             yield event
-        result = self.record.end_stream()
-        assert result is not None  # noqa: S101 (the stream was opened above)
-        self._result = result
+
+    async def _judge(self, machine: TurnMachine, plan: TurnPlan) -> Step:
+        """What the stream's end means, and the record made ready for the next step."""
+        record, failure = self.record, self._failure
+        assert record.stream is not None  # noqa: S101 (`_ask` opened it)
+        result = record.stream.finish()
+        given = Answered(result) if failure is None else Broken(failure, result, len(record.hops))
+        step = machine.feed(given)
+        if not isinstance(step, Ask):
+            if not isinstance(step, Fail):  # what failed is kept as it is, until the record is closed
+                record.end_stream()
+        elif step.mend is None or step.mend == "again":
+            how: StreamEnd = "kept" if step.mend is None else "again"
+            record.stream_over(how)
+            await self._journal.stream_over(how)
+        else:
+            contents = record.break_off(nudge_words(plan.locale, step.mend))
+            await self._journal.stream_over("gone")
+            for content in contents:
+                await self._journal.content(content)
+        return step
+
+    def _rescope(self, change: RouteChange, route: Route) -> None:
+        """Another family of models does not read the signatures so far; the six shipped ones are one family."""
+        if change.rescoped:
+            self._contents = unsigned(self._contents)
+            self.record.hops = list(unsigned(self.record.hops, current=True, signs=route.signs))
+
+    async def _waiting(self, wait_s: float, error: EchoError) -> None:
+        if not self._machine.may_wait(wait_s, error):
+            raise error
+        if self._on_wait is not None:
+            await self._on_wait(wait_s, error)
 
     def _body(self, plan: TurnPlan, step: Ask) -> bytes:
         return request_json(
-            contents=[*plan.contents, *self.record.hops],
+            contents=[*self._contents, *self.record.hops],
             system_instruction=plan.system_instruction,
             tools=plan.tools,
             tool_config=plan.tool_config if step.with_tools else {"functionCallingConfig": {"mode": "NONE"}},
-            generation_config=plan.generation_config,
+            generation_config=dict(self.record.ladder.current.generation_config),
             safety_settings=plan.safety_settings,
             continuation_token=step.continuation_token,
         )
 
     async def _show(self, received: StreamEvent) -> list[TurnEvent]:
         if isinstance(received, ThoughtDelta):
+            if self.record.rejoins:  # would cut the sentence in two that is being resumed
+                return []
             if self._thinking_since_s is None:
                 self._thinking_since_s = self._clock.monotonic_s()
             return [self._seen(ThoughtStreamed(received.text))]
         events = self._end_thought()
         match received:
             case TextDelta(text):
-                events.append(self._seen(TextStreamed(text)))
+                events += self._rejoined(self.record.rejoined(text))
             case MediaReceived(InlineDataPart() as part):
                 events.append(MediaShown(await self._media.keep(part.mime_type, part.data)))
             case CitationsReceived():
@@ -233,6 +275,9 @@ class TurnEngine:
     def _end_thought(self) -> list[TurnEvent]:
         since_s, self._thinking_since_s = self._thinking_since_s, None
         return [] if since_s is None else [ThoughtEnded(self._clock.monotonic_s() - since_s)]
+
+    def _rejoined(self, text: str) -> list[TurnEvent]:
+        return [self._seen(TextStreamed(text))] if text else []
 
     def _seen(self, event: TurnEvent) -> TurnEvent:
         self.record.transcript.add(event)

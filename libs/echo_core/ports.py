@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from echo_constants import EchoError, StateError
 from echo_core.records import Seal, Shadow, SignatureRow, VersionLock
@@ -196,6 +196,11 @@ class ToolRunner(Protocol):
         ...
 
 
+#: What becomes of a stream that another one follows: `kept`, for a continuation; `again`, because nothing came and the
+#: same is asked for once more; `gone`, and what stands of it and of what it continued follows as Contents.
+StreamEnd = Literal["kept", "again", "gone"]
+
+
 class TurnJournal(Protocol):
     """Keeps what arrived before anybody is shown it, so that a crash loses next to nothing."""
 
@@ -207,8 +212,20 @@ class TurnJournal(Protocol):
         """A whole Content (tool responses) was added."""
         ...
 
+    async def stream_over(self, how: StreamEnd) -> None:
+        """The stream that was coming in is over, and another one follows for the same step."""
+        ...
+
     async def flush(self) -> None:
         """Write now."""
+        ...
+
+
+class PlanStore(Protocol):
+    """Where Transfer Plans are kept."""
+
+    async def keep_plan(self, markdown: str) -> str:
+        """Store one plan of this answer and return its id."""
         ...
 
 

@@ -4,7 +4,8 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from echo_core.engine import TurnRecord
+from echo_core.ports import StreamEnd
+from echo_core.turn_record import TurnRecord
 from echo_events import TextStreamed, ThoughtStreamed, ToolCalled
 from echo_protocol import StreamProcessor, TextDelta, ThoughtDelta, UnreadableChunk
 from echo_utils import dumps
@@ -20,6 +21,11 @@ def content_record(content_json: bytes) -> bytes:
     return b'{"content":' + content_json + b"}"
 
 
+def stream_record(how: StreamEnd) -> bytes:
+    """That another stream follows, as one record of the turn log."""
+    return b'{"stream":' + dumps(how) + b"}"
+
+
 def rebuild(records: Iterable[bytes], lead: Iterable[bytes] = (), before: str = "") -> TurnRecord:
     """The record of a turn that was cut off, as far as its log reaches.
 
@@ -31,10 +37,14 @@ def rebuild(records: Iterable[bytes], lead: Iterable[bytes] = (), before: str = 
     turn = TurnRecord(list(lead), before)
     for record in records:
         [(kind, value)] = json.loads(record).items()
+        if kind == "stream":
+            turn.stream_over(value)
+            continue
         if kind == "content":
             turn.close()
             turn.hops.append(dumps(value))
-            turn.transcript.add(ToolCalled(call_id="", name="", arguments_json=""))
+            if any("functionResponse" in part for part in value["parts"]):
+                turn.transcript.add(ToolCalled(call_id="", name="", arguments_json=""))
             continue
         turn.stream = turn.stream or StreamProcessor()
         _show(turn, turn.stream, value)
@@ -49,6 +59,7 @@ def _show(turn: TurnRecord, stream: StreamProcessor, chunk: dict[str, Any]) -> N
         return
     for event in events:
         if isinstance(event, TextDelta):
-            turn.transcript.add(TextStreamed(event.text))
-        elif isinstance(event, ThoughtDelta):
+            if text := turn.rejoined(event.text):
+                turn.transcript.add(TextStreamed(text))
+        elif isinstance(event, ThoughtDelta) and not turn.rejoins:
             turn.transcript.add(ThoughtStreamed(event.text))

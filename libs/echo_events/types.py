@@ -175,6 +175,11 @@ class Transcript:
                 return
 
     @property
+    def open_text(self) -> str:
+        """The piece that is being written, "" between two pieces."""
+        return "".join(self._segments[-1]) if self._open and self._segments else ""
+
+    @property
     def text(self) -> str:
         """The answer so far; pieces between which something else happened are paragraphs of their own."""
         return PARAGRAPH.join("".join(segment) for segment in self._segments)

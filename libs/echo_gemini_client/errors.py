@@ -5,6 +5,12 @@ ConfigError    ModelNotFound, TlsFailed
 LimitError     QuotaPerMinute, QuotaPerDay, QuotaNotInTier, SpendLimit, ContextTooLarge
 UpstreamError  ModelOverloaded, ModelPaused, ServerFailed, NetworkUnreachable, TimedOut, StreamBroken, RegionUnsupported
 ProtocolError  RequestRefused, SignatureRefused
+
+`cascade` tells whether a weaker model may take over. It may where the limit or the fault is the model's own: quotas
+count "per project per model", capacity is a model's, and for 500 and 503 Google itself advises another model for a
+while. It never may where the account, its money, its region or the request is the reason: every model would answer the
+same, and a spend limit is the project's.
+Source: https://ai.google.dev/gemini-api/docs/rate-limits, https://ai.google.dev/gemini-api/docs/troubleshooting.
 """
 
 from echo_constants import AuthError, Bilingual, ConfigError, LimitError, ProtocolError, UpstreamError
@@ -88,6 +94,7 @@ class ModelNotFound(ConfigError):
     """The model id does not exist for this key, API version or method."""
 
     code = "gemini_model_not_found"
+    cascade = "at_once"
     api_status = 404
     message = Bilingual(
         en="Gemini does not know the model {model} (any more), or your key may not use it.",
@@ -119,6 +126,7 @@ class QuotaPerMinute(LimitError):
     """Requests or tokens per minute are used up; waiting helps."""
 
     code = "gemini_quota_per_minute"
+    cascade = "after_waiting"
     retryable = True
     message = Bilingual(
         en="Gemini's per-minute limit is reached.",
@@ -134,6 +142,7 @@ class QuotaPerDay(LimitError):
     """The day's (or week's) quota is used up."""
 
     code = "gemini_quota_per_day"
+    cascade = "at_once"
     message = Bilingual(
         en="The Gemini quota for this model is used up for now.",
         fr="Le quota Gemini de ce modèle est épuisé pour le moment.",
@@ -149,6 +158,7 @@ class QuotaNotInTier(LimitError):
     """The model's limit is zero for this key's tier: waiting never helps."""
 
     code = "gemini_quota_not_in_tier"
+    cascade = "at_once"
     message = Bilingual(
         en="This model is not included in your key's plan (its limit is 0).",
         fr="Ce modèle n'est pas inclus dans l'offre de votre clé (sa limite est 0).",
@@ -193,6 +203,7 @@ class ModelOverloaded(UpstreamError):
     """503 or no capacity; passes by itself."""
 
     code = "gemini_model_overloaded"
+    cascade = "after_waiting"
     message = Bilingual(
         en="Gemini is busy: this model has no free capacity right now.",
         fr="Gemini est surchargé : ce modèle n'a plus de capacité pour le moment.",
@@ -207,6 +218,7 @@ class ModelPaused(UpstreamError):
     """The circuit breaker is open: the model failed several times in a row and is left alone for a moment."""
 
     code = "gemini_model_paused"
+    cascade = "at_once"
     message = Bilingual(
         en="Gemini failed several times in a row with this model, so ECHO is giving it a short rest.",
         fr="Gemini a échoué plusieurs fois de suite avec ce modèle ; ECHO le laisse souffler un instant.",
@@ -221,6 +233,7 @@ class ServerFailed(UpstreamError):
     """500, 502, 504: Google's side failed."""
 
     code = "gemini_server_failed"
+    cascade = "after_waiting"
     message = Bilingual(
         en="Gemini had an internal error.",
         fr="Gemini a rencontré une erreur interne.",
@@ -266,6 +279,7 @@ class StreamBroken(UpstreamError):
     """
 
     code = "gemini_stream_broken"
+    breaks_off = True
     message = Bilingual(
         en="The answer broke off before Gemini had finished.",
         fr="La réponse s'est interrompue avant que Gemini ait terminé.",

@@ -1,5 +1,21 @@
 """Prompt files, versioned, in both languages."""
 
-from echo_prompts.library import PIS_VERSION, continue_words, pis, resolve_placeholders, writer_words
+from echo_prompts.library import (
+    PIS_VERSION,
+    NudgeKind,
+    continue_words,
+    nudge_words,
+    pis,
+    resolve_placeholders,
+    writer_words,
+)
 
-__all__ = ["PIS_VERSION", "continue_words", "pis", "resolve_placeholders", "writer_words"]
+__all__ = [
+    "PIS_VERSION",
+    "NudgeKind",
+    "continue_words",
+    "nudge_words",
+    "pis",
+    "resolve_placeholders",
+    "writer_words",
+]

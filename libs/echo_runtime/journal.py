@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from echo_constants.limits import TURN_LOG_BYTES, TURN_LOG_INTERVAL_MS
-from echo_core.ports import ShadowStore
-from echo_core.replay import chunk_record, content_record
+from echo_core.ports import ShadowStore, StreamEnd
+from echo_core.replay import chunk_record, content_record, stream_record
 
 log = logging.getLogger(__name__)
 
@@ -38,6 +38,10 @@ class StoreJournal:
     async def content(self, content_json: bytes) -> None:
         """Keep a whole Content."""
         await self._keep(content_record(content_json))
+
+    async def stream_over(self, how: StreamEnd) -> None:
+        """Keep that another stream follows."""
+        await self._keep(stream_record(how))
 
     async def flush(self) -> None:
         """Write what waits; returns when it is on disk."""

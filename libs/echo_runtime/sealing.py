@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
-from echo_core.engine import TurnRecord
-from echo_core.ports import ShadowStore, TurnJournal
+from echo_core.ports import ShadowStore, StreamEnd, TurnJournal
 from echo_core.records import Seal, Shadow, ShadowState
 from echo_core.sealing import answer_contents, seal_shadow, signature_rows
+from echo_core.turn_record import TurnRecord
 from echo_core.usage import CONTEXT_STATS_KEY, usage_shown
 from echo_events import UsageCounted
 from echo_protocol import client_hash, join_contents
@@ -32,6 +32,9 @@ class NoJournal:
         """Keep nothing."""
 
     async def content(self, content_json: bytes) -> None:
+        """Keep nothing."""
+
+    async def stream_over(self, how: StreamEnd) -> None:
         """Keep nothing."""
 
     async def flush(self) -> None:

@@ -90,7 +90,11 @@ def test_an_answer_that_was_cut_short_says_so(live: Live, program: openai.OpenAI
         (answers.key_rejected(), openai.PermissionDeniedError, "Google did not accept the Gemini API key"),
         (answers.model_unknown("gone"), openai.NotFoundError, "Gemini does not know the model"),
         (answers.prompt_blocked(), openai.BadRequestError, "Gemini refused this message for safety reasons"),
-        (answers.only({"finishReason": "STOP"}), openai.InternalServerError, "Gemini sent an empty answer"),
+        (
+            {**answers.only({"finishReason": "STOP"}), "times": -1},
+            openai.InternalServerError,
+            "Gemini sent an empty answer",
+        ),
     ],
 )
 def test_a_failure_is_an_api_error(
@@ -106,7 +110,7 @@ def test_a_failure_is_an_api_error(
 
 
 def test_a_stream_that_breaks_gives_its_text_and_then_an_api_error(live: Live, program: openai.OpenAI) -> None:
-    live.sim.script(faults.mid_stream_error("Half an ", "answer"))
+    live.sim.script(faults.mid_stream_error("Half an ", "answer", times=-1))
     stream = program.chat.completions.create(
         model=ECHO_MODEL_ID, messages=[{"role": "user", "content": "Talk"}], stream=True
     )

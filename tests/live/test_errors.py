@@ -41,11 +41,16 @@ CASES: list[tuple[str, faults.Entry, EchoError, str]] = [
     ("quota of the minute", faults.quota_exhausted(retry_s=0.1, times=-1), QuotaPerMinute(), ""),
     ("quota of the day", faults.quota_exhausted(quota_id=PER_DAY), QuotaPerDay(), ""),
     ("blocked prompt", answers.prompt_blocked(), PromptBlocked(reason="PROHIBITED_CONTENT"), ""),
-    ("empty answer", answers.only({"finishReason": "STOP"}), EmptyAnswer(), ""),
+    ("empty answer", {**answers.only({"finishReason": "STOP"}), "times": -1}, EmptyAnswer(), ""),
     ("tokens spent on thinking", answers.spent_thinking("Let me", " think"), TokensSpentThinking(), ""),
-    ("error in mid-stream", faults.mid_stream_error("Half an ", "answer"), ModelOverloaded(), "Half an answer"),
-    ("reset in mid-stream", faults.reset("Half an ", "answer"), StreamBroken(), "Half an answer"),
-    ("cut off", faults.early_eof("Half an answer"), StreamBroken(), "Half an answer"),
+    (
+        "error in mid-stream",
+        faults.mid_stream_error("Half an ", "answer", times=-1),
+        ModelOverloaded(),
+        "Half an answer",
+    ),
+    ("reset in mid-stream", faults.reset("Half an ", "answer", times=-1), StreamBroken(), "Half an answer"),
+    ("cut off", faults.early_eof("Half an answer", times=-1), StreamBroken(), "Half an answer"),
 ]
 
 
@@ -184,7 +189,7 @@ def test_a_service_that_dies_in_mid_turn_leaves_the_partial_answer(
         os.kill(child.pid, signal.SIGKILL)
         for locale, reader in readers.items():
             turn = reader.wait_turn(*started[locale])
-            assert_told_and_logged(live, turn, StreamBroken(), locale)
+            assert_told_and_logged(live, turn, NetworkUnreachable(), locale)
             assert turn.text == "Half an answer"
 
 
@@ -255,7 +260,7 @@ def saboteur(live: Live) -> Iterator[None]:
         ("en", "echo_runtime.orchestrator:settings_of", ""),
         ("fr", "echo_runtime.context:pis", ""),
         ("en", "echo_runtime.orchestrator:dumps", ""),
-        ("fr", "echo_core.engine:content_json", "The whole answer."),
+        ("fr", "echo_core.turn_record:content_json", "The whole answer."),
         ("en", "echo_core.engine:usage_shown", "The whole answer."),
         ("fr", "echo_runtime.sealing:seal_shadow", "The whole answer."),
     ],

@@ -8,7 +8,7 @@ from echo_protocol import Catalogue
 from echo_workers.gemini_sim.core import faults
 from live import answers
 from live.client import Client
-from live.page import ASSISTANT, COMPLETE, STOP, ChatPage
+from live.page import ASSISTANT, COMPLETE, STOP, WAIT_MS, ChatPage
 from live.stack import Live
 
 
@@ -85,7 +85,9 @@ def test_a_page_that_was_closed_shows_the_whole_answer_later(live: Live, ada_pag
 
 
 def test_an_error_is_shown_in_the_readers_language_beside_what_had_come(live: Live, lea_page: ChatPage) -> None:
-    live.sim.script({**faults.mid_stream_error("La moitié de ", "la réponse."), "match": answers.saying("marées")})
+    live.sim.script(
+        {**faults.mid_stream_error("La moitié de ", "la réponse.", times=-1), "match": answers.saying("marées")}
+    )
     lea_page.next_chat()
     lea_page.send("Explique les marées")
     told = re.compile(
@@ -93,7 +95,7 @@ def test_an_error_is_shown_in_the_readers_language_beside_what_had_come(live: Li
         r"choisissez un autre modèle\. \([0-9a-f]{8}\)"
     )
     answer = lea_page.page.locator(ASSISTANT).last
-    expect(answer.get_by_text(told)).to_be_visible()
+    expect(answer.get_by_text(told)).to_be_visible(timeout=WAIT_MS)
     expect(answer).to_contain_text("La moitié de la réponse.")
     lea_page.shot("error-fr")
     lea_page.open_chat(lea_page.chat_id)

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from echo_constants import EchoError, UpstreamError
-from echo_core import EmptyAnswer, PromptBlocked, TokensSpentThinking, TurnEngine, TurnPlan, TurnRecord
+from echo_constants import AuthError, EchoError, UpstreamError
+from echo_core import PromptBlocked, TokensSpentThinking, TurnEngine, TurnPlan, TurnRecord
 from echo_core.ports import OnWait, ToolRequest
 from echo_events import (
     MediaShown,
@@ -133,7 +133,6 @@ async def test_a_continuation_sends_the_same_request_with_the_token() -> None:
 @pytest.mark.parametrize(
     ("stream", "error"),
     [
-        ([chunk(finish="STOP")], EmptyAnswer),
         ([{"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}}], PromptBlocked),
         ([chunk({"text": "hm", "thought": True}), chunk(finish="MAX_TOKENS")], TokensSpentThinking),
     ],
@@ -148,10 +147,10 @@ async def test_reaching_the_limit_with_text_is_a_finish_with_length() -> None:
     assert events[-1] == TurnFinished("length")
 
 
-async def test_a_failure_in_the_middle_keeps_what_had_come() -> None:
-    engine = engine_over(ScriptedBackend([chunk({"text": "half"}), UpstreamError("reset")]))
+async def test_a_failure_for_good_in_the_middle_keeps_what_had_come() -> None:
+    engine = engine_over(ScriptedBackend([chunk({"text": "half"}), AuthError("revoked")]))
     seen: list[TurnEvent] = []
-    with pytest.raises(UpstreamError):
+    with pytest.raises(AuthError):
         async for event in engine.run(PLAN):
             seen.append(event)
     engine.record.close()
