@@ -124,9 +124,14 @@ class PipeCall:
 
     @property
     def locale(self) -> Locale:
-        """The user's Open WebUI language; an API caller's is taken from Accept-Language."""
-        variables = self.metadata.get("variables")
-        language = variables.get("{{USER_LANGUAGE}}") if isinstance(variables, Mapping) else None
-        if not language and self.request is not None:
-            language = self.request.headers.get("accept-language")
-        return locale_of(language if isinstance(language, str) else None)
+        """The reader's language."""
+        return self.shared.locale or request_locale(self.metadata, self.request)
+
+
+def request_locale(metadata: Mapping[str, Any], request: Any) -> Locale:
+    """The user's Open WebUI language; an API caller's is taken from Accept-Language."""
+    variables = metadata.get("variables")
+    language = variables.get("{{USER_LANGUAGE}}") if isinstance(variables, Mapping) else None
+    if not language and request is not None:
+        language = request.headers.get("accept-language")
+    return locale_of(language if isinstance(language, str) else None)

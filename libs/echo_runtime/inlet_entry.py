@@ -9,7 +9,12 @@ __all__ = ["enter"]
 
 
 async def enter(
-    name: str, valves: Any, user: dict[str, Any] | None, metadata: dict[str, Any] | None, model: dict[str, Any] | None
+    name: str,
+    valves: Any,
+    user: dict[str, Any] | None,
+    metadata: dict[str, Any] | None,
+    model: dict[str, Any] | None,
+    request: Any = None,
 ) -> None:
     """Run a filter's stage when ECHO, or a workspace model on it, is called; never raises.
 
@@ -19,8 +24,12 @@ async def enter(
         user: `__user__`; its `valves` are the filter's UserValves, which have an `ENABLED` switch.
         metadata: `__metadata__`, the same object as the body's.
         model: `__model__`.
+        request: `__request__`.
     """
     if metadata is None or not is_echo(model):
         return
-    enabled = bool(getattr((user or {}).get("valves"), "ENABLED", True))
-    await run_stage(name, StageInput(metadata=metadata, options=valves.model_dump(), enabled=enabled))
+    user = user or {}
+    enabled = bool(getattr(user.get("valves"), "ENABLED", True))
+    options = valves.model_dump()
+    given = StageInput(metadata=metadata, user=user, request=request, options=options, enabled=enabled)
+    await run_stage(name, given)

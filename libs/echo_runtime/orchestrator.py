@@ -150,7 +150,7 @@ class Orchestrator:
         if self._backends.is_simulator(settings):
             yield NoticeShown(SIMULATOR_NOTICE.render(call.locale))
         prepared = await self.prepare_context(call, store)
-        for text in prepared.notices:
+        for text in (*call.shared.notices, *prepared.notices):
             yield NoticeShown(text, "warning")
         for problem in () if store is None else store.take_notices():
             log.warning("records of chat %s: %s", call.chat_id, problem)

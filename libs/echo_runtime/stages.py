@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from echo_runtime import _owui
-from echo_runtime.call import PipeCall
+from echo_runtime.call import PipeCall, request_locale
+from echo_runtime.environment import finding
 from echo_runtime.turn_context import Heartbeat, TurnContext, shared_context
 
 log = logging.getLogger(__name__)
@@ -24,17 +25,27 @@ class StageInput:
     """What a filter's inlet got.
 
     Args:
+        user: Open WebUI's user as a dict.
         metadata: Open WebUI's request metadata; the shared context is put there.
         options: the filter's Valves by name.
         enabled: False when the user has switched the stage off.
     """
 
     metadata: MutableMapping[str, Any]
+    user: Mapping[str, Any] = field(default_factory=dict)
+    request: Any = None
     options: Mapping[str, Any] = field(default_factory=dict)
     enabled: bool = True
 
 
 Stage = Callable[[StageInput, TurnContext], Awaitable[None]]
+
+
+async def _open_environment(given: StageInput, shared: TurnContext) -> None:
+    shared.locale = request_locale(given.metadata, given.request)
+    found = await finding()
+    if found is not None and given.user.get("role") == "admin":
+        shared.notices.append(found.user_message(shared.locale))
 
 
 async def _keep_alive(given: StageInput, shared: TurnContext) -> None:
@@ -46,6 +57,7 @@ async def _keep_alive(given: StageInput, shared: TurnContext) -> None:
 
 #: By the id of the filter, in the order in which they run.
 STAGES: Final[Mapping[str, Stage]] = {
+    "build_environment_domain": _open_environment,
     "tcp_keepalive_filter": _keep_alive,
 }
 
@@ -80,4 +92,7 @@ async def run_missing_stages(call: PipeCall) -> None:
         switch = switches.get(name)
         options = switch.valves if switch is not None else {}
         enabled = switch is None or switch.active
-        await run_stage(name, StageInput(metadata=call.metadata, options=options, enabled=enabled))
+        given = StageInput(
+            metadata=call.metadata, user=call.user, request=call.request, options=options, enabled=enabled
+        )
+        await run_stage(name, given)

@@ -9,6 +9,8 @@ from collections.abc import MutableMapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
+from echo_constants import Locale
+
 METADATA_KEY: Final = "_echo"
 
 #: What became of a stage: it did its work, somebody switched it off, or it broke and was told in the log.
@@ -34,11 +36,15 @@ class TurnContext:
 
     Args:
         stages: what became of each stage that was reached, by the name of its filter.
+        locale: the reader's language, None until it is known.
+        notices: what the user is told before the answer, in the user's language.
         heartbeat: None = the turn may be silent.
         waits: whether a line of status already says what the turn waits for.
     """
 
     stages: dict[str, StageState] = field(default_factory=dict)
+    locale: Locale | None = None
+    notices: list[str] = field(default_factory=list)
     heartbeat: Heartbeat | None = None
     waits: bool = False
 

@@ -1,15 +1,30 @@
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
+from echo_constants import EchoError
 from echo_runtime import PipeCall, _owui, stages
 from echo_runtime._owui import FunctionSwitch
+from echo_runtime.health import DiskNearlyFull
 from echo_runtime.inlet_entry import enter
 from echo_runtime.model_record import ECHO_MODEL_ID
 from echo_runtime.stages import STAGES, StageInput, run_missing_stages, run_stage
 from echo_runtime.turn_context import TurnContext, shared_context
 
 KEEP_ALIVE = "tcp_keepalive_filter"
+ENVIRONMENT = "build_environment_domain"
+
+
+@pytest.fixture(autouse=True)
+def found(monkeypatch: pytest.MonkeyPatch) -> list[EchoError]:
+    """What the watch over the data folder finds; in reality it asks Open WebUI where the folder is."""
+    findings: list[EchoError] = []
+
+    async def finding() -> EchoError | None:
+        return findings[0] if findings else None
+
+    monkeypatch.setattr(stages, "finding", finding)
+    return findings
 
 
 class Valves:
@@ -129,3 +144,24 @@ async def test_switches_that_cannot_be_read_count_as_on(
     await run_missing_stages(call)
     assert call.shared.heartbeat is not None
     assert "database is locked" in caplog.text
+
+
+@pytest.mark.parametrize(("role", "told"), [("admin", 1), ("user", 0)])
+async def test_only_an_administrator_is_told_what_is_wrong_with_the_machine(
+    found: list[EchoError], role: str, told: int
+) -> None:
+    found.append(DiskNearlyFull(free_mib=3, folder="/data"))
+    metadata: dict[str, Any] = {"variables": {"{{USER_LANGUAGE}}": "fr-FR"}}
+    await enter(ENVIRONMENT, Valves(), {"role": role}, metadata, {"id": ECHO_MODEL_ID})
+    notices = shared_context(metadata).notices
+    assert len(notices) == told
+    assert all("3 Mio" in text for text in notices)
+
+
+async def test_an_api_caller_is_spoken_to_in_the_language_it_accepts() -> None:
+    class Request:
+        headers: ClassVar[dict[str, str]] = {"accept-language": "fr"}
+
+    metadata: dict[str, Any] = {}
+    await enter(ENVIRONMENT, Valves(), {}, metadata, {"id": ECHO_MODEL_ID}, Request())
+    assert call_with(metadata).locale == "fr"
