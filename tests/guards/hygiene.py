@@ -110,7 +110,7 @@ def _can_fail(function: ast.AST) -> bool:
             return True
         if isinstance(node, ast.Call):
             called = ast.unparse(node.func).split(".")[-1]
-            if re.match(r"(raises|warns|fail$|_?assert|_?expect|_?check|_?verify)", called):
+            if re.match(r"(raises|warns|fail$|_?assert|_?expect|_?check|_?verify|run_state_machine_as_test$)", called):
                 return True
     return False
 
