@@ -153,6 +153,10 @@ class ShadowStore(Protocol):
         """Write one value of `echo_settings`."""
         ...
 
+    async def claim_setting(self, key: str, value: str) -> str:
+        """Write one value of `echo_settings` unless there is one; the value that stands, whoever wrote it."""
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolRequest:

@@ -8,7 +8,7 @@ from typing import Final, Literal
 from echo_constants import ECHO_VERSION, Bilingual, Locale
 
 #: Raised by one whenever the words of the PIS change; sealed with each chat.
-PIS_VERSION: Final = 1
+PIS_VERSION: Final = 2
 
 
 _CONTINUE: Final = Bilingual(

@@ -117,12 +117,6 @@ class PipeCall:
         return str(model.get("id") or self.body.get("model") or "echo")
 
     @property
-    def model_system_prompt(self) -> str:
-        """The prompt that the administrator gave to the called model, "" without one."""
-        info = (self.metadata.get("model") or {}).get("info") or {}
-        return str((info.get("params") or {}).get("system") or "")
-
-    @property
     def locale(self) -> Locale:
         """The reader's language."""
         return self.shared.locale or request_locale(self.metadata, self.request)

@@ -15,6 +15,7 @@ from echo_protocol import Backend, Catalogue
 from echo_runtime._owui_routes import echo_data_dir
 from echo_runtime.api_sessions import ApiHistory
 from echo_runtime.backends import Backends
+from echo_runtime.briefings import Briefings
 from echo_runtime.context import ContextBuilder
 from echo_runtime.history import HistoryBuilder
 from echo_runtime.keys import KeyRing
@@ -23,6 +24,7 @@ from echo_runtime.orchestrator import Orchestrator
 from echo_runtime.recovery import Recovery
 from echo_runtime.scopes import Scopes
 from echo_runtime.stores import ChatStores
+from echo_runtime.templates import Templates
 from echo_state_manager import SessionStores
 from echo_state_manager.crypto import master_secret
 from echo_state_manager.identity import IdentityStore
@@ -93,7 +95,13 @@ def build() -> Orchestrator:
     return Orchestrator(
         backends=Backends(shared.keys, shared.clock, os.environ),
         stores=stores,
-        contexts=ContextBuilder(catalogue, HistoryBuilder(stores, scopes, shared.clock), ApiHistory(scopes), BACKEND),
+        contexts=ContextBuilder(
+            catalogue,
+            HistoryBuilder(stores, scopes, shared.clock),
+            ApiHistory(scopes),
+            Briefings(Templates(shared.clock)),
+            BACKEND,
+        ),
         scopes=scopes,
         prices=PriceList(catalogue, shared.clock),
         clock=shared.clock,

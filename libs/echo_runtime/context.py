@@ -7,18 +7,18 @@ from echo_constants import Bilingual, EchoError
 from echo_core.engine import TurnPlan
 from echo_core.overlay import NO_OVERLAY
 from echo_core.ports import ShadowStore
-from echo_prompts import pis
 from echo_protocol import (
     Backend,
     Catalogue,
     ModelInfo,
+    ToolConversion,
     content_json,
     convert_owui_tools,
     generation_settings,
     openai_messages_to_contents,
-    text_part,
 )
 from echo_runtime.api_sessions import ApiHistory
+from echo_runtime.briefings import Briefed, Briefings, plain_system
 from echo_runtime.call import PipeCall
 from echo_runtime.chains import RequestChain, SavedChain
 from echo_runtime.history import HistoryBuilder, Rebuilt
@@ -77,15 +77,22 @@ class ContextBuilder:
         catalogue: what the models can do.
         histories: rebuilds chats.
         api_history: rebuilds what API callers send back.
+        briefings: seals what stands around a chat's conversation.
         backend_name: whose model ids are used.
     """
 
     def __init__(
-        self, catalogue: Catalogue, histories: HistoryBuilder, api_history: ApiHistory, backend_name: Backend
+        self,
+        catalogue: Catalogue,
+        histories: HistoryBuilder,
+        api_history: ApiHistory,
+        briefings: Briefings,
+        backend_name: Backend,
     ) -> None:
         self._catalogue = catalogue
         self._histories = histories
         self._api_history = api_history
+        self._briefings = briefings
         self.backend_name = backend_name
 
     def model(self, level: str) -> ModelInfo:
@@ -98,29 +105,29 @@ class ContextBuilder:
         system_text, history = await self._conversation(call, store, model)
         if not history.contents and not history.question and not history.lead:
             raise NothingAsked(f"{len(call.body.get('messages') or [])} messages hold nothing to answer")
-        overlay = NO_OVERLAY if history.overlay is None else history.overlay
         tools = convert_owui_tools([tool["spec"] for tool in call.tools.values()], backend=self.backend_name)
+        briefed = await self._briefed(call, system_text, store, history, tools)
         generation = generation_settings(
             model,
             _params(call, settings),
             include_thoughts=settings.show_thoughts,
-            with_tools=bool(tools.declarations),
+            with_tools=briefed.tools is not None,
         )
         plan = TurnPlan(
             model_id=model.backend_id(self.backend_name),
-            contents=history.sent(overlay),
-            system_instruction=await self._system(call, system_text, store, shared=history.shared),
-            tools=tools.tools_json(),
+            contents=history.sent(briefed.overlay),
+            system_instruction=briefed.system,
+            tools=briefed.tools,
             generation_config=generation.config,
             safety_settings=_safety(settings),
-            tool_names=tools.original_names,
+            tool_names=briefed.names,
             max_rounds=settings.max_tool_rounds,
         )
         left_out = (
             LEFT_OUT.render(call.locale, name=name, why=why.render(call.locale)) for name, why in tools.left_out
         )
         told = (notice.render(call.locale) for notice in generation.notices)
-        return Prepared(plan, model, history, (*left_out, *told), overlay)
+        return Prepared(plan, model, history, (*left_out, *told), briefed.overlay)
 
     async def _conversation(self, call: PipeCall, store: ShadowStore | None, model: ModelInfo) -> tuple[str, Rebuilt]:
         system_text, contents = openai_messages_to_contents(call.body.get("messages") or [])
@@ -131,24 +138,18 @@ class ContextBuilder:
         chain = await RequestChain.read(call) if call.is_temporary else SavedChain(call)
         return system_text, await self._histories.rebuild(call, store, chain, model)
 
-    async def _system(self, call: PipeCall, system_text: str, store: ShadowStore | None, *, shared: bool) -> bytes:
-        """PIS and Open WebUI's system prompt, sealed for the chat and the called model at the first turn.
-
-        With several writers it is sealed once more, without what the user who asks has set for all own chats.
-        """
-        if call.is_api:  # the caller's own system message counts, each time anew
-            store = None
-        key = f"system_instruction:{call.called_model}"
-        if shared:
-            key, system_text = f"{key}:shared", call.model_system_prompt
-        sealed = await store.get_setting(key) if store is not None else None
-        if sealed is not None:
-            return sealed.encode()
-        text = pis(call.locale) + (f"\n\n{system_text}" if system_text else "")
-        system = content_json("user", [text_part(text)])
-        if store is not None:
-            await store.save_setting(key, system.decode())
-        return system
+    async def _briefed(
+        self, call: PipeCall, system_text: str, store: ShadowStore | None, history: Rebuilt, tools: ToolConversion
+    ) -> Briefed:
+        """What stands around the conversation: sealed for a chat; for an API caller as it comes, each time anew."""
+        if store is not None and not call.is_api:
+            return await self._briefings.brief(call, store, history, tools)
+        return Briefed(
+            system=plain_system(call.locale, system_text),
+            tools=tools.tools_json(),
+            names=tools.original_names,
+            overlay=NO_OVERLAY,
+        )
 
 
 def _params(call: PipeCall, settings: Settings) -> dict[str, Any]:

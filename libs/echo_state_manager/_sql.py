@@ -165,6 +165,11 @@ UPSERT_SETTING: Final = """
 
 SELECT_SETTING: Final = f"SELECT {opened('value', text=True)} FROM echo_settings WHERE key = ?"
 
+#: The first one wins; touching the row that is there makes SQLite return it.
+CLAIM_SETTING: Final = f"""
+    INSERT INTO echo_settings (key, value, updated_at, encrypted) VALUES (?, echo_seal(?), ?, echo_encrypts())
+    ON CONFLICT (key) DO UPDATE SET value = value RETURNING {opened("value", text=True)}"""
+
 #: What is there already is not encrypted once more only to be thrown away.
 INSERT_BLOB: Final = """
     INSERT OR IGNORE INTO blobs (sha256, data, encrypted) SELECT ?1, echo_seal(?2), echo_encrypts()

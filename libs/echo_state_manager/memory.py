@@ -126,6 +126,10 @@ class MemoryShadowStore:
         """Write one value of the settings."""
         self._settings[key] = value
 
+    async def claim_setting(self, key: str, value: str) -> str:
+        """Write one value of the settings unless there is one; the value that stands."""
+        return self._settings.setdefault(key, value)
+
     def _carry(self, before: Shadow, after: Shadow) -> None:
         """What hangs on a message's hash moves along when only its parent changed."""
         if not after.cumulative_hash:

@@ -12,8 +12,10 @@ from echo_state_manager._batch import Batch, in_batches
 from echo_state_manager._cache import ShadowCache
 from echo_state_manager._database import Transaction
 from echo_state_manager._load import from_sql, is_readable, json_ids, shadow_of
+from echo_state_manager._save import to_sql
 from echo_state_manager._session_file import SessionFile
 from echo_state_manager._sql import (
+    CLAIM_SETTING,
     FORGET_BEFORE,
     FORGET_ORPHANS,
     RAISE_FLOOR,
@@ -154,6 +156,14 @@ class SessionStore:
         batch = Batch(self.file.now_s)
         _save.save_session_setting(batch, {key: value})
         await self.file.execute(batch)
+
+    async def claim_setting(self, key: str, value: str) -> str:
+        """Write one value of `echo_settings` unless there is one; the value that stands, whoever wrote it."""
+        rows = await self.file.rows(CLAIM_SETTING, (key, to_sql(value), self.file.now_s))
+        if rows[0][0] is None:  # sealed with a key that is gone: nobody can read it any more
+            await self.save_setting(key, value)
+            return value
+        return from_sql(rows[0][0])
 
     async def _read_shadows(self, message_ids: Sequence[str]) -> dict[str, Shadow]:
         rows = await self.file.rows(SELECT_SHADOWS, (json_ids(message_ids),))

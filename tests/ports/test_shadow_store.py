@@ -198,6 +198,13 @@ class TestShadowStore:
         assert await store.recover_streaming("m1") is None
         assert list(await store.streaming_messages()) == []
 
+    async def test_the_first_to_claim_a_setting_decides_for_all(self, store: ShadowStore) -> None:
+        claimed = await asyncio.gather(*(store.claim_setting("k", f"{n} é\ud800") for n in range(8)))
+        assert len(set(claimed)) == 1
+        assert await store.get_setting("k") == claimed[0]
+        await store.save_setting("k", "")
+        assert await store.claim_setting("k", "late") == ""
+
     async def test_settings_are_written_alone_and_with_a_seal(self, store: ShadowStore) -> None:
         assert await store.get_setting("k") is None
         await store.save_setting("k", "1")

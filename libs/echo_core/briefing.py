@@ -1,0 +1,143 @@
+"""What the model is to know when it is asked, and how it learns what has changed since the chat's prompt was sealed.
+
+`systemInstruction` and `tools` are sealed at the first turn and sent again unchanged. What differs later is told in the
+current message, once on each chain, as one `AEC_upgrade`; values that change with time or place as `AEC_temps` and
+`AEC_lieu`. Source: docs/design.md sections 3 and 7.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from echo_aec import Artifact, ArtifactId, Item
+from echo_core.overlay import NO_OVERLAY, OverlayEntry, Told, parse_overlay
+from echo_utils import canonical_json, sha256_tagged
+
+#: What the keys of `Told` look like in an overlay; an overlay without any of them need not be read.
+_MARKS: Final[Mapping[str, bytes]] = {
+    "echo": b'"echo":',
+    "instructions": b'"instructions":',
+    "tools": b'"tools":',
+    "values": b'"values":',
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Briefing:
+    """What the model is to know now.
+
+    Args:
+        echo: ECHO's own prompt.
+        echo_version: the release that it comes from.
+        instructions: those of model, folder, chat and user, joined.
+        declarations: what can be called now: functionDeclarations by name.
+        times: values that change with time, by their name in the instructions.
+        places: values that change with place, likewise.
+    """
+
+    echo: str
+    echo_version: str
+    instructions: str
+    declarations: Mapping[str, Mapping[str, Any]]
+    times: Mapping[str, str]
+    places: Mapping[str, str]
+
+
+def text_hash(text: str) -> str:
+    """What stands for a text in `Told`."""
+    return sha256_tagged(text.encode("utf-8", "backslashreplace"))
+
+
+def tool_hashes(declarations: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """What stands for declarations in `Told`."""
+    return {name: sha256_tagged(canonical_json(declared)) for name, declared in declarations.items()}
+
+
+def known(sealed: Told, overlays: Sequence[bytes], values: Sequence[str]) -> Told:
+    """What the model knows at the end of a chain.
+
+    Args:
+        sealed: what the sealed prompt and tools say.
+        overlays: of the answers on the chain, oldest first.
+        values: names of the values that matter.
+    """
+    wanted = {"echo", "instructions", "tools"} | ({"values"} if values else set())
+    found: dict[str, Any] = {}
+    told_values: dict[str, str] = {}
+    for told in _newest_first(overlays, wanted):
+        for key in ("echo", "instructions"):
+            if getattr(told, key):
+                found.setdefault(key, getattr(told, key))
+        if told.tools is not None and told.selection == sealed.selection:
+            found.setdefault("tools", told.tools)
+        told_values = {**told.values, **told_values}
+        wanted -= found.keys()
+        if told_values.keys() >= set(values):
+            wanted.discard("values")
+        if not wanted:
+            break
+    return Told(
+        echo=found.get("echo", sealed.echo),
+        instructions=found.get("instructions", sealed.instructions),
+        tools=found.get("tools", sealed.tools),
+        selection=sealed.selection,
+        values=told_values,
+    )
+
+
+def _newest_first(overlays: Sequence[bytes], wanted: set[str]) -> Iterator[Told]:
+    for overlay in reversed(overlays):
+        if overlay != NO_OVERLAY and any(_MARKS[key] in overlay for key in wanted):
+            yield from (entry.told for entry in reversed(parse_overlay(overlay)))
+
+
+def news(now: Briefing, before: Told, declared: Mapping[str, str]) -> OverlayEntry:
+    """The entry that brings the model from what it knew to what it is to know; an empty one when that is the same.
+
+    Args:
+        now: what it is to know.
+        before: what it knew.
+        declared: hash of each declaration that is sent in `tools`; only others are spelt out.
+    """
+    echo, instructions = text_hash(now.echo), text_hash(now.instructions)
+    tools = tool_hashes(now.declarations)
+    items: list[Item] = []
+    told: dict[str, Any] = {}
+    if echo != before.echo:
+        items.append(Item(tag="echo", attributes={"version": now.echo_version}, text=now.echo))
+        told["echo"] = echo
+    if instructions != before.instructions:
+        items.append(Item(tag="instructions", text=now.instructions))
+        told["instructions"] = instructions
+    if tools != dict(before.tools or {}):
+        items += _tool_items(now.declarations, tools, before.tools or {}, declared)
+        told |= {"tools": tools, "selection": before.selection}
+    times, places = _changed(now.times, before.values), _changed(now.places, before.values)
+    notes = [Artifact(id="AEC_upgrade", items=tuple(items)).xml()] if items else []
+    notes += [*_values("AEC_temps", times), *_values("AEC_lieu", places)]
+    return OverlayEntry(notes=tuple(notes), told=Told(**told, values=times | places))
+
+
+def _tool_items(
+    declarations: Mapping[str, Mapping[str, Any]],
+    now: Mapping[str, str],
+    before: Mapping[str, str],
+    declared: Mapping[str, str],
+) -> Iterator[Item]:
+    for name in sorted(now.keys() | before.keys()):
+        if now.get(name) == before.get(name):
+            continue
+        change = "removed" if name not in now else "changed" if name in before else "added"
+        spelt = name in now and now[name] != declared.get(name)
+        text = canonical_json(declarations[name]).decode() if spelt else ""
+        yield Item(tag="tool", attributes={"name": name, "change": change}, text=text)
+
+
+def _changed(now: Mapping[str, str], before: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in now.items() if before.get(name) != value}
+
+
+def _values(kind: ArtifactId, values: Mapping[str, str]) -> Iterator[str]:
+    if values:
+        items = tuple(Item(tag="value", attributes={"name": name}, text=value) for name, value in values.items())
+        yield Artifact(id=kind, items=items).xml()

@@ -1,0 +1,210 @@
+"""Seals a chat's system instruction and tools at its first turn, and tells the model later what has changed since."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from echo_constants import ECHO_VERSION, Locale
+from echo_core.briefing import Briefing, known, news, text_hash, tool_hashes
+from echo_core.overlay import Told, overlay_json
+from echo_core.ports import ShadowStore
+from echo_core.prefix import PrefixBreak
+from echo_prompts import pis
+from echo_protocol import ToolConversion, content_json, text_part
+from echo_runtime.breaks import BREAKS
+from echo_runtime.call import PipeCall
+from echo_runtime.history import Rebuilt
+from echo_runtime.templates import Templates
+from echo_utils import dumps
+
+#: Begin keys in `echo_settings`; the called model follows, and for the second the question.
+SEALED_KEY: Final = "sealed_prompt:"
+OVERLAY_KEY: Final = "overlay:"
+#: Ends the key of what is sealed for a chat with several writers.
+SHARED_SUFFIX: Final = ":shared"
+
+#: Toggles of the chat bar that decide which tools there are. Source: Open WebUI 0.12.4, `features` of a request.
+TOOL_FEATURES: Final = ("code_interpreter", "image_generation", "web_search")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sealed:
+    """What is sent unchanged for the life of a chat.
+
+    Args:
+        system: serialised Content.
+        locale: the language of ECHO's own prompt in it.
+        echo: hash of that prompt.
+        instructions: hash of the instructions in it.
+        tools: serialised `tools`, "" for none.
+        names: Open WebUI's tool name by declared name.
+        declared: hash of each declaration by name.
+        selection: what the user had selected, canonical.
+        servers: the tool servers of the user's own browser that were there.
+    """
+
+    system: str
+    locale: Locale
+    echo: str
+    instructions: str
+    tools: str
+    names: Mapping[str, str]
+    declared: Mapping[str, str]
+    selection: str
+    servers: Sequence[str]
+
+    @property
+    def told(self) -> Told:
+        """What the model knows from it."""
+        return Told(
+            echo=self.echo, instructions=self.instructions, tools=self.declared, selection=text_hash(self.selection)
+        )
+
+    def to_json(self) -> str:
+        """As it is kept in `echo_settings`."""
+        fields = {name: getattr(self, name) for name in self.__slots__}
+        return dumps(fields | {"servers": list(self.servers)}).decode()
+
+    @classmethod
+    def from_json(cls, text: str) -> "Sealed":
+        """Read `to_json`."""
+        return cls(**json.loads(text))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Briefed:
+    """What a turn sends before and beside the conversation.
+
+    Args:
+        system: serialised `systemInstruction`.
+        tools: serialised `tools`, None for none.
+        names: Open WebUI's tool name by declared name, those included that cannot be called at present.
+        overlay: what is told beside the question.
+    """
+
+    system: bytes
+    tools: bytes | None
+    names: Mapping[str, str]
+    overlay: bytes
+
+
+class Briefings:
+    """Prepares what stands around a conversation.
+
+    Args:
+        templates: where the instructions come from.
+    """
+
+    def __init__(self, templates: Templates) -> None:
+        self._templates = templates
+
+    async def brief(self, call: PipeCall, store: ShadowStore, history: Rebuilt, tools: ToolConversion) -> Briefed:
+        """The sealed prompt and tools of a chat, and what the model must be told since.
+
+        Args:
+            call: who asks, which model, with which selection of tools.
+            store: the chat's records.
+            history: its conversation.
+            tools: what could be called now.
+        """
+        instructions = await self._templates.collect(call, shared=history.shared)
+        key = f"{SEALED_KEY}{call.called_model}{SHARED_SUFFIX if history.shared else ''}"
+        kept = await store.get_setting(key)
+        if kept is None:
+            fresh = _sealed(call, instructions.text, tools)
+            kept = await store.claim_setting(key, fresh.to_json())
+        sealed = await _with_selection(call, store, key, Sealed.from_json(kept), tools)
+        briefing = Briefing(
+            echo=pis(sealed.locale),
+            echo_version=ECHO_VERSION,
+            instructions=instructions.text,
+            declarations={str(declared["name"]): declared for declared in tools.declarations},
+            times=instructions.times,
+            places=instructions.places,
+        )
+        overlay = history.overlay
+        if overlay is None:
+            before = known(sealed.told, history.overlays, [*briefing.times, *briefing.places])
+            overlay = overlay_json([news(briefing, before, sealed.declared)])
+            # Whoever answers the same question with the same model, now or later, is told the same.
+            question = f"{OVERLAY_KEY}{call.called_model}:{call.user_message_id}"
+            overlay = (await store.claim_setting(question, overlay.decode())).encode()
+        return Briefed(
+            system=sealed.system.encode(),
+            tools=sealed.tools.encode() or None,
+            names={**sealed.names, **tools.original_names},
+            overlay=overlay,
+        )
+
+
+def plain_system(locale: Locale, instructions: str) -> bytes:
+    """A `systemInstruction`: ECHO's own prompt and the instructions."""
+    text = pis(locale) + (f"\n\n{instructions}" if instructions else "")
+    return content_json("user", [text_part(text)])
+
+
+def _sealed(call: PipeCall, instructions: str, tools: ToolConversion) -> Sealed:
+    locale = call.locale
+    sealed = Sealed(
+        system=plain_system(locale, instructions).decode(),
+        locale=locale,
+        echo=text_hash(pis(locale)),
+        instructions=text_hash(instructions),
+        tools="",
+        names={},
+        declared={},
+        selection="",
+        servers=(),
+    )
+    return _with_tools(call, sealed, tools)
+
+
+def _with_tools(call: PipeCall, sealed: Sealed, tools: ToolConversion) -> Sealed:
+    return replace(
+        sealed,
+        tools=(tools.tools_json() or b"").decode(),
+        names=dict(tools.original_names),
+        declared=tool_hashes({str(declared["name"]): declared for declared in tools.declarations}),
+        selection=_selection(call),
+        servers=_servers(call),
+    )
+
+
+async def _with_selection(
+    call: PipeCall, store: ShadowStore, key: str, sealed: Sealed, tools: ToolConversion
+) -> Sealed:
+    """The sealed tools, sealed anew when the user selected others.
+
+    A tool server that does not answer is no selection. Without any declared tool Gemini refuses calls, so the first
+    tools that a chat gets are declared, too.
+    """
+    if sealed.selection != _selection(call) or not set(_servers(call)) <= set(sealed.servers):
+        reason = PrefixBreak.TOOL_SELECTION
+    elif not sealed.tools and tools.declarations:
+        reason = PrefixBreak.FIRST_TOOLS
+    else:
+        return sealed
+    again = _with_tools(call, sealed, tools)
+    if again.tools != sealed.tools:
+        BREAKS.note(reason, call.chat_id)
+    await store.save_setting(key, again.to_json())
+    return again
+
+
+def _selection(call: PipeCall) -> str:
+    """What the user has selected, whether or not it answers."""
+    features = call.metadata.get("features")
+    on = features if isinstance(features, Mapping) else {}
+    chosen = {
+        "tools": sorted(str(tool_id) for tool_id in call.metadata.get("tool_ids") or ()),
+        "features": [name for name in TOOL_FEATURES if on.get(name)],
+        "terminal": call.metadata.get("terminal_id") or "",
+    }
+    return dumps(chosen).decode()
+
+
+def _servers(call: PipeCall) -> tuple[str, ...]:
+    """Tool servers that the user's browser reaches; one that is down is not sent, as if it were not selected."""
+    servers: Any = call.metadata.get("tool_servers") or ()
+    return tuple(sorted(str(s.get("id") or s.get("url") or "") for s in servers if isinstance(s, Mapping)))

@@ -1,0 +1,178 @@
+"""What is sealed for a chat, when it is sealed anew, and whose words are in it."""
+
+import json
+from typing import Any
+
+import pytest
+
+from echo_aec import parse_artifact
+from echo_core.overlay import NO_OVERLAY, parse_overlay
+from echo_protocol import convert_owui_tools
+from echo_runtime import PipeCall, _owui_prompts
+from echo_runtime.breaks import BREAKS
+from echo_runtime.briefings import Briefed, Briefings
+from echo_runtime.history import Rebuilt
+from echo_runtime.templates import Templates
+from echo_state_manager import MemoryShadowStore
+from scripted import FakeClock
+
+FOLDER = "Folder of {{USER_NAME}}."
+MODEL = "Model."
+CHAT = "Chat in {{USER_LOCATION}}."
+
+
+@pytest.fixture(autouse=True)
+def kept(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """What Open WebUI's tables hold; only they are played."""
+    texts = {"model": MODEL, "folder": FOLDER, "chat": CHAT}
+
+    async def model_prompt(model_id: str) -> str:
+        return texts["model"]
+
+    async def folder_prompt(chat_id: str, folder_id: str, user: Any) -> str:
+        return texts["folder"]
+
+    async def chat_prompt(chat_id: str) -> str:
+        return texts["chat"]
+
+    for played in (model_prompt, folder_prompt, chat_prompt):
+        monkeypatch.setattr(_owui_prompts, played.__name__, played)
+    return texts
+
+
+class Chat:
+    """Asks again and again in one chat."""
+
+    def __init__(self) -> None:
+        self.store = MemoryShadowStore()
+        self.overlays: list[bytes] = []
+        self.metadata: dict[str, Any] = {"chat_id": "c", "tool_ids": ["t"]}
+        self.user: dict[str, Any] = {"id": "u", "name": "Ada"}
+        self.tools = ["search"]
+        self.asked = 0
+
+    async def ask(self, prompt: str = "", *, shared: bool = False, question: str | None = None) -> Briefed:
+        self.asked += 1
+        context = {"messages": [{"role": "system", "content": prompt}]}
+        metadata = self.metadata | {"user_message_id": question or f"u{self.asked}", "chat_context": context}
+        call = PipeCall(body={"model": "m"}, user=self.user, metadata=metadata, valves=None, tools={})
+        specs = [{"name": name, "description": "", "parameters": {}} for name in self.tools]
+        history = Rebuilt(contents=(), question=b"", overlays=tuple(self.overlays), shared=shared)
+        briefed = await Briefings(Templates(FakeClock())).brief(call, self.store, history, convert_owui_tools(specs))
+        self.overlays.append(briefed.overlay)
+        return briefed
+
+
+def system_of(briefed: Briefed) -> str:
+    return str(json.loads(briefed.system)["parts"][0]["text"])
+
+
+def notes_of(briefed: Briefed) -> list[str]:
+    return [note for entry in parse_overlay(briefed.overlay) for note in entry.notes]
+
+
+async def test_the_instructions_of_all_stand_in_their_order_behind_echos_own() -> None:
+    briefed = await Chat().ask("User's own.")
+    assert system_of(briefed).startswith("# Who you are")
+    assert system_of(briefed).endswith("Model.\n\nFolder of Ada.\n\nUser's own.")
+    assert briefed.overlay == NO_OVERLAY
+
+
+async def test_names_of_what_changes_stay_and_their_values_are_told() -> None:
+    chat = Chat()
+    chat.metadata["variables"] = {"{{CURRENT_DATE}}": "2026-11-30", "{{USER_LANGUAGE}}": "en-US"}
+    first = await chat.ask("{{CURRENT_DATE}} {{USER_LANGUAGE}} {{NOBODY_KNOWS}} {{ CURRENT_DATE }}")
+    assert system_of(first).endswith("{{CURRENT_DATE}} en-US {{NOBODY_KNOWS}} {{ CURRENT_DATE }}")
+    [note] = map(parse_artifact, notes_of(first))
+    assert [(item.attributes["name"], item.text) for item in note.items] == [("CURRENT_DATE", "2026-11-30")]
+
+
+async def test_the_date_comes_from_the_clock_when_the_page_sends_none() -> None:
+    chat = Chat()
+    chat.user["timezone"] = "Pacific/Auckland"
+    [note] = map(parse_artifact, notes_of(await chat.ask("{{CURRENT_WEEKDAY}} {{CURRENT_TIMEZONE}}"))[1:])
+    assert [item.text for item in note.items] == ["Pacific/Auckland"]
+
+
+async def test_later_words_are_told_and_the_sealed_bytes_stay(kept: dict[str, str]) -> None:
+    chat = Chat()
+    first = await chat.ask("One.")
+    kept["model"] = ""
+    second = await chat.ask("Two.")
+    assert (second.system, second.tools) == (first.system, first.tools)
+    [note] = map(parse_artifact, notes_of(second))
+    assert note.items[0].text == "Folder of Ada.\n\nTwo."
+    assert notes_of(await chat.ask("Two.")) == []
+
+
+async def test_all_answers_to_a_question_are_told_the_same() -> None:
+    chat = Chat()
+    await chat.ask("One.")
+    first = await chat.ask("Two.", question="same")
+    chat.overlays.pop()
+    again = await chat.ask("Three.", question="same")
+    assert again.overlay == first.overlay
+
+
+async def test_a_tool_whose_server_fell_stays_declared_until_the_user_selects() -> None:
+    chat = Chat()
+    chat.tools = ["search", "count"]
+    first = await chat.ask()
+    chat.tools = ["count"]
+    fallen = await chat.ask()
+    assert fallen.tools == first.tools
+    assert fallen.names["search"] == "search"
+    [note] = map(parse_artifact, notes_of(fallen))
+    assert [dict(item.attributes) for item in note.items] == [{"name": "search", "change": "removed"}]
+    before = BREAKS.counts().get("tool_selection", 0)
+    chat.metadata["tool_ids"] = ["t", "other"]
+    selected = await chat.ask()
+    assert "search" not in str(selected.tools)
+    assert notes_of(selected) == []
+    assert BREAKS.counts()["tool_selection"] == before + 1
+    assert (await chat.ask()).tools == selected.tools
+
+
+async def test_a_browsers_tool_server_that_is_gone_is_no_selection_but_a_new_one_is() -> None:
+    chat = Chat()
+    chat.metadata["tool_servers"] = [{"url": "http://one"}]
+    first = await chat.ask()
+    chat.metadata["tool_servers"] = []
+    chat.tools = []
+    assert (await chat.ask()).tools == first.tools
+    chat.metadata["tool_servers"] = [{"url": "http://two"}]
+    chat.tools = ["two"]
+    assert "two" in str((await chat.ask()).tools)
+
+
+async def test_the_first_tools_of_a_chat_are_declared_when_they_come() -> None:
+    chat = Chat()
+    chat.tools = []
+    assert (await chat.ask()).tools is None
+    chat.tools = ["search"]
+    came = await chat.ask()
+    assert "search" in str(came.tools)
+    assert notes_of(came) == []
+
+
+async def test_with_several_writers_nothing_of_one_person_is_sent() -> None:
+    chat = Chat()
+    alone = await chat.ask("Ada's own.")
+    chat.overlays.clear()
+    together = await chat.ask("Ada's own.", shared=True)
+    assert "Ada" in system_of(alone)
+    assert "Ada" not in system_of(together) + together.overlay.decode()
+    assert system_of(together).endswith("Model.\n\nChat in {{USER_LOCATION}}.")
+    chat.user = {"id": "v", "name": "Bob", "info": {"location": "Lyon"}}
+    assert await chat.ask("Bob's own.", shared=True) == together
+
+
+async def test_two_answers_that_begin_at_once_seal_one_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
+    chat = Chat()
+
+    async def nothing_yet(key: str) -> None:
+        return None
+
+    first = await chat.ask("One.")
+    monkeypatch.setattr(chat.store, "get_setting", nothing_yet)
+    assert (await chat.ask("Two.")).system == first.system
