@@ -24,7 +24,19 @@ from echo_constants import ECHO_VERSION, EchoError
 logger = logging.getLogger(__name__)
 
 #: Modules of this package that hold a command, in the order that --help shows.
-COMMANDS: Final = ("up", "serve", "sim", "install", "uninstall", "bundle", "doctor", "verify", "repair", "backup")
+COMMANDS: Final = (
+    "up",
+    "serve",
+    "sim",
+    "install",
+    "uninstall",
+    "bundle",
+    "doctor",
+    "verify",
+    "repair",
+    "backup",
+    "export",
+)
 
 
 @contextmanager

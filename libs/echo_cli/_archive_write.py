@@ -104,7 +104,7 @@ def write_backup(
     entries: list[Entry] = []
     skipped: list[str] = []
     with (
-        _named_when_complete(out) as raw,
+        named_when_complete(out) as raw,
         _compressor(raw, out.name) as packed,
         tarfile.open(fileobj=packed, mode="w|", format=tarfile.PAX_FORMAT) as tar,
     ):
@@ -268,7 +268,7 @@ def _compressor(raw: IO[bytes], name: str) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def _named_when_complete(out: Path) -> Iterator[IO[bytes]]:
+def named_when_complete(out: Path) -> Iterator[IO[bytes]]:
     """A file without a name that gets the name `out` at the end; whatever stops us before leaves nothing behind.
 
     Raises:

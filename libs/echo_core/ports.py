@@ -141,6 +141,10 @@ class ShadowStore(Protocol):
         """What a crash left of a turn: its logged records; None when the message is not in state `streaming`."""
         ...
 
+    async def message_ids(self) -> Sequence[str]:
+        """Ids of all messages that have a record here."""
+        ...
+
     async def streaming_messages(self) -> Sequence[str]:
         """Ids of the messages whose turn is running or was cut off by a crash."""
         ...

@@ -2,7 +2,8 @@
 
 $ECHO_DATA_DIR
 ├── identity.db
-├── users/{uid}/chats/{cid}/session.db     {uid} = owner of the chat; {cid} = "_api" for callers without a chat
+├── users/{uid}/chats/{cid}/session.db     {uid} = owner of the chat; {cid} = "_api" for callers without a chat,
+│                                          "_imported" for records whose chat is yet to be seen
 ├── users/{uid}/files/                     vault
 ├── users/{uid}/skills/
 ├── users/{uid}/codex/
@@ -29,6 +30,7 @@ MAX_ID_CHARS: Final = 128
 TEMPORARY_PREFIXES: Final = ("temporary:", "local:")
 
 API_CHAT_FOLDER: Final = "_api"
+IMPORTED_FOLDER: Final = "_imported"
 
 _SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]*")
 
@@ -143,6 +145,10 @@ class EchoPaths:
     def api_session_db(self, user_id: str) -> Path:
         """The records of API callers without a chat. Raises UnsafeIdError."""
         return self._chats_dir(user_id) / API_CHAT_FOLDER / "session.db"
+
+    def imported_session_db(self, user_id: str) -> Path:
+        """Records that were imported for a user and belong to no chat of this machine yet. Raises UnsafeIdError."""
+        return self._chats_dir(user_id) / IMPORTED_FOLDER / "session.db"
 
     def files_dir(self, user_id: str) -> Path:
         """The user's vault. Raises UnsafeIdError."""

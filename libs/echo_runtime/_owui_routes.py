@@ -12,6 +12,7 @@ from starlette.routing import BaseRoute
 
 from echo_paths import EchoPaths
 from echo_runtime.backends import is_simulator
+from echo_runtime.imports import ImportedRecords
 from echo_runtime.key_probe import GeminiKeyProbe
 from echo_runtime.key_routes import build_routes
 from echo_runtime.key_service import KeyService
@@ -58,7 +59,7 @@ def _build(app: FastAPI) -> Lifecycle:
 
     shared = services()
     host = OwuiHost(app, shared.identity, shared.keys)
-    purger = Purger(shared.paths, shared.identity, host, [shared.sessions])
+    purger = Purger(shared.paths, shared.identity, host, (ImportedRecords(shared.sessions), shared.sessions))
     return Lifecycle(host, shared.identity, purger, answer_recovery(host.busy))
 
 

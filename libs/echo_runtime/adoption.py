@@ -1,8 +1,12 @@
-"""Finds the records of a chat's messages in the chat it was cloned, forked or imported from, of the same owner only."""
+"""Finds the records of a chat's messages in the chat it was cloned, forked or imported from, of the same owner only.
+
+Where that chat is gone, or was on another machine, they may have been imported (`echoctl import`).
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from echo_core.ports import ShadowStore
 from echo_core.records import Shadow
 from echo_core.suture import RowHead, unedited
 from echo_protocol import visible_text
@@ -34,6 +38,10 @@ async def adopted(
         if missing:
             others = await _owui.sister_chats(call.chat_id, missing[look_for].message_id)
             await _adopt(stores, call, others, missing, texts, found)
+    if unknown := [head.message_id for head in strangers if head.message_id not in found]:
+        async with stores.open_imported(call) as store:
+            if store is not None:
+                await _take(store, unknown, texts, found)
     return found
 
 
@@ -49,12 +57,18 @@ async def _adopt(
     for origin in origins:
         missing = [head.message_id for head in strangers if head.message_id not in found]
         async with stores.open_existing(call, origin) as store:
-            if store is None or not missing:
-                continue
-            for message_id, shadow in (await store.get_message_shadows(missing)).items():
-                text = texts.get(message_id)
-                if text is not None and unedited(shadow, visible_text(text.content, text.output)):
-                    found[message_id] = replace(shadow, lock=None)
+            if store is not None and missing:
+                await _take(store, missing, texts, found)
+
+
+async def _take(
+    store: ShadowStore, missing: Sequence[str], texts: Mapping[str, RowText], found: dict[str, Shadow]
+) -> None:
+    """Add to `found` what one store knows of messages that show what was sealed."""
+    for message_id, shadow in (await store.get_message_shadows(missing)).items():
+        text = texts.get(message_id)
+        if text is not None and unedited(shadow, visible_text(text.content, text.output)):
+            found[message_id] = replace(shadow, lock=None)
 
 
 async def former_elsewhere(stores: ChatStores, call: PipeCall, head: RowHead, displayed: str) -> Shadow | None:
@@ -71,11 +85,18 @@ async def former_elsewhere(stores: ChatStores, call: PipeCall, head: RowHead, di
     sisters = await _owui.sister_chats(call.chat_id, head.message_id)
     for origin in dict.fromkeys([*await _owui.chat_origins(call.chat_id), *sisters]):
         async with stores.open_existing(call, origin) as store:
-            if store is None:
-                continue
-            shadow = await store.get_message_shadow(head.message_id)
-            former = await store.get_former_shadows(head.message_id)
-            for candidate in (*([shadow] if shadow else []), *reversed(former)):
-                if unedited(candidate, displayed):
-                    return replace(candidate, lock=None)
+            found = None if store is None else await _former_in(store, head.message_id, displayed)
+        if found is not None:
+            return found
+    async with stores.open_imported(call) as store:
+        return None if store is None else await _former_in(store, head.message_id, displayed)
+
+
+async def _former_in(store: ShadowStore, message_id: str, displayed: str) -> Shadow | None:
+    """What one store knows of a message that says what is displayed, now or earlier."""
+    shadow = await store.get_message_shadow(message_id)
+    former = await store.get_former_shadows(message_id)
+    for candidate in (*([shadow] if shadow else []), *reversed(former)):
+        if unedited(candidate, displayed):
+            return replace(candidate, lock=None)
     return None

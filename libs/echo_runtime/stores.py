@@ -85,6 +85,12 @@ class ChatStores:
             await store.forget_before(self._clock.now_s() - API_KEPT_S)
 
     @asynccontextmanager
+    async def open_imported(self, call: PipeCall) -> AsyncIterator[ShadowStore | None]:
+        """What an administrator imported for the owner of the call's chat, None when there is nothing."""
+        async with self._sessions.open_imported(await self._owner(call)) as store:
+            yield store
+
+    @asynccontextmanager
     async def open_existing(self, call: PipeCall, chat_id: str) -> AsyncIterator[ShadowStore | None]:
         """The records of another chat of the same owner, None when there are none."""
         owner = await _owui.chat_owner(call.chat_id) or call.user_id

@@ -23,6 +23,7 @@ from echo_state_manager._save import (
     save_session_setting,
     save_signature_by_id,
 )
+from echo_state_manager._transfer import Image, Taken, UnsoundRecordsError, image_of, opened_image, take_over
 from echo_state_manager._verify import Break, BreakKind, VerifyReport, verify
 from echo_state_manager.memory import MemoryShadowStore
 from echo_state_manager.session import SessionStore
@@ -35,6 +36,7 @@ __all__ = [
     "FileRepair",
     "ForeignFileError",
     "FutureFileError",
+    "Image",
     "LockedFileError",
     "MemoryShadowStore",
     "RepairReport",
@@ -45,17 +47,22 @@ __all__ = [
     "StoreError",
     "StoreFullError",
     "StoreUnavailableError",
+    "Taken",
+    "UnsoundRecordsError",
     "UnusableFileError",
     "VerifyReport",
     "get_message_shadow",
     "get_signature_by_id",
+    "image_of",
     "index_suture",
+    "opened_image",
     "repair",
     "repair_file",
     "save_cognitive_data",
     "save_message_shadow",
     "save_session_setting",
     "save_signature_by_id",
+    "take_over",
     "verify",
     "verify_file",
 ]

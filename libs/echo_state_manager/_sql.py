@@ -224,3 +224,45 @@ FORGET_ORPHANS: Final = (
     "DELETE FROM turn_log WHERE message_id NOT IN (SELECT message_id FROM message_shadows)",
     DELETE_ORPHAN_BLOBS,
 )
+
+#: What is said, by table; the columns that are encrypted.
+_CONTENT: Final = {
+    "message_shadows": ("full_parts_json", "overlay_json", "visible_text"),
+    "rich_payloads": ("rich_parts_json", "overlay_json", "visible_text"),
+    "cognitive_signatures": ("thought_signature",),
+    "tool_journal": ("io_json",),
+    "blobs": ("data",),
+    "turn_log": ("data",),
+    "echo_settings": ("value",),
+    "echo_resources": ("payload",),
+}
+
+#: Makes a copy of a file plain; what does not open is left out of it.
+DECRYPT: Final = (
+    *(
+        f"UPDATE OR IGNORE {table} SET {', '.join(f'{name} = echo_open({name})' for name in names)}, encrypted = 0 "
+        "WHERE encrypted <> 0"
+        for table, names in _CONTENT.items()
+    ),
+    *(f"DELETE FROM {table} WHERE encrypted <> 0" for table in _CONTENT),
+    "DELETE FROM vault_meta WHERE key = 'check'",
+)
+
+#: Messages that can be carried over to another file, parents mostly first.
+TRANSFERABLE: Final = """
+    SELECT message_id FROM message_shadows WHERE state <> 'streaming' AND cumulative_hash <> '' ORDER BY rowid"""
+
+#: Settings of the chat; those that begin with an underscore are the file's own.
+ALL_SETTINGS: Final = f"SELECT key, {opened('value', text=True)} FROM echo_settings WHERE substr(key, 1, 1) <> '_'"
+
+ALL_RESOURCES: Final = f"""
+    SELECT id, name, resource_type, status, item_type, updated_at, {opened("payload", text=True)}, created_at,
+        anchor_message_id FROM echo_resources ORDER BY rowid"""
+
+INSERT_RESOURCE: Final = """
+    INSERT OR IGNORE INTO echo_resources (id, name, resource_type, status, item_type, updated_at, payload, created_at,
+        anchor_message_id, encrypted)
+    VALUES (?, ?, ?, ?, ?, ?, echo_seal(?), ?, ?, echo_encrypts())"""
+
+#: Messages by id, with all that belongs to them and to no other.
+FORGET_MESSAGES: Final = "DELETE FROM message_shadows WHERE message_id IN (SELECT value FROM json_each(?))"

@@ -114,6 +114,10 @@ class MemoryShadowStore:
             return None
         return await self.read_turn_log(message_id)
 
+    async def message_ids(self) -> Sequence[str]:
+        """Ids of all messages that have a record here."""
+        return list(self._shadows)
+
     async def streaming_messages(self) -> Sequence[str]:
         """Ids of the messages whose turn has not ended."""
         return [key for key, shadow in self._shadows.items() if shadow.state == "streaming"]

@@ -17,6 +17,7 @@ from echo_state_manager._session_file import SessionFile
 from echo_state_manager._sql import (
     CLAIM_SETTING,
     FORGET_BEFORE,
+    FORGET_MESSAGES,
     FORGET_ORPHANS,
     RAISE_FLOOR,
     SELECT_BY_CLIENT_HASH,
@@ -31,6 +32,9 @@ from echo_state_manager._sql import (
 #: 2 ms on the development machines.
 _OFF_LOOP_BYTES = 512 * 1024
 _OFF_LOOP_ROWS = 256
+
+#: Later than any record.
+_ANY_TIME_S = 2**62
 
 
 class SessionStore:
@@ -108,6 +112,19 @@ class SessionStore:
         for statement in FORGET_ORPHANS:
             batch.add(statement, ())
         await self.file.execute(batch)
+
+    async def forget_messages(self, message_ids: Sequence[str]) -> None:
+        """Remove some messages with all that belongs to them and to no other; unknown ids are no error."""
+        batch = Batch(self.file.now_s)
+        batch.add(RAISE_FLOOR, (_ANY_TIME_S, batch.now_s))
+        batch.add(FORGET_MESSAGES, (json_ids(message_ids),))
+        for statement in FORGET_ORPHANS:
+            batch.add(statement, ())
+        await self.file.execute(batch)
+
+    async def message_ids(self) -> list[str]:
+        """Ids of all messages that have a record."""
+        return [row[0] for row in await self.file.rows("SELECT message_id FROM message_shadows ORDER BY rowid")]
 
     async def lock(self, message_id: str, lock: VersionLock) -> None:
         """Record what Open WebUI's row looks like now; nothing happens for a message without a shadow."""

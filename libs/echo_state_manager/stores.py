@@ -119,6 +119,16 @@ class SessionStores:
             yield store
 
     @asynccontextmanager
+    async def open_imported(self, user_id: str) -> AsyncIterator[SessionStore | None]:
+        """The store of what was imported for a user, None when nothing was. Raises as `open`."""
+        path = self._paths.imported_session_db(user_id)
+        if not await to_thread.run_sync(path.is_file):
+            yield None
+            return
+        async with self.open_file(path) as store:
+            yield store
+
+    @asynccontextmanager
     async def open_file(self, path: Path, *, encrypted: bool | None = None) -> AsyncIterator[SessionStore]:
         """The store over one file below the data folder. Raises as `open`."""
         slot, store = await self._acquire(path)

@@ -35,7 +35,12 @@ def filled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(_owui, "chat_origins", no_copies)
     monkeypatch.setattr(_owui, "sister_chats", no_copies)
+
+    async def owner(chat_id: str) -> str:
+        return "u"
+
     monkeypatch.setattr(_owui, "fill_row", fill_row)
+    monkeypatch.setattr(_owui, "chat_owner", owner)
     return rows
 
 
