@@ -19,7 +19,7 @@ from echo_cli._secret import secret_of
 from echo_cli.verify import WHAT_WHERE, WHERE
 from echo_constants import Bilingual
 from echo_http import SystemClock
-from echo_state_manager import FileRepair, RepairReport, StoreError, repair_file
+from echo_state_manager import BroughtBack, FileRepair, RepairReport, StoreError, bring_back, repair_file
 from echo_state_manager.crypto import MasterSecret
 
 NOTHING: Final = Bilingual(
@@ -33,6 +33,11 @@ KEPT: Final = Bilingual(en="as it was before: {path}", fr="l'état d'avant : {pa
 SAVED: Final = Bilingual(
     en="The file was damaged; {rows} rows could still be read.",
     fr="Le fichier était abîmé ; {rows} lignes ont pu être lues.",
+)
+
+BACK: Final = Bilingual(
+    en="out of {path}: {added} message(s) are back, {restored} have their signatures again",
+    fr="depuis {path} : {added} message(s) retrouvés, {restored} ont de nouveau leurs signatures",
 )
 
 #: What a report says, by the name of its field.
@@ -73,16 +78,17 @@ _IDS_SHOWN: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Repaired:
-    """What repairing one file gave: what was done, or why it could not be."""
+    """What repairing one file gave: what was done and what came back, or why it could not be."""
 
     file: ChatFile
     outcome: FileRepair | None = None
+    back: tuple[BroughtBack, ...] = ()
     error: StoreError | None = None
 
     @property
     def was_changed(self) -> bool:
         """Whether anything was done to the file."""
-        return self.outcome is not None and self.outcome.kept_as is not None
+        return bool(self.back) or (self.outcome is not None and self.outcome.kept_as is not None)
 
 
 def repair(
@@ -115,7 +121,9 @@ async def _repair_all(files: Sequence[ChatFile], secret: MasterSecret | None) ->
     results = []
     for file in files:
         try:
-            results.append(Repaired(file, await repair_file(file.path, SystemClock(), secret)))
+            outcome = await repair_file(file.path, SystemClock(), secret)
+            back = await bring_back(file.path, file.chat_id, SystemClock(), secret)
+            results.append(Repaired(file, outcome, tuple(one for one in back if one.is_news)))
         except StoreError as error:
             results.append(Repaired(file, error=error))
     return results
@@ -131,6 +139,11 @@ def _facts(results: Sequence[Repaired]) -> dict[str, Any]:
                 "path": str(result.file.path),
                 "error": None if result.error is None else {"code": result.error.code, "detail": result.error.detail},
                 **(_outcome_facts(result.outcome) if result.outcome else {}),
+                "back": [
+                    {"path": str(one.path), "added": one.taken.added, "restored": one.taken.restored}
+                    for one in result.back
+                    if one.taken
+                ],
             }
             for result in results
             if result.error is not None or result.was_changed
@@ -148,7 +161,7 @@ def _counts(results: Sequence[Repaired]) -> dict[str, int]:
 
 def _outcome_facts(outcome: FileRepair) -> dict[str, Any]:
     return {
-        "kept_as": str(outcome.kept_as),
+        "kept_as": str(outcome.kept_as) if outcome.kept_as else None,
         "rows_saved": outcome.rows_saved,
         "done": {name: getattr(outcome.report, name) for name in DONE},
     }
@@ -163,7 +176,7 @@ def _text(results: Sequence[Repaired]) -> RenderableType:
             lines.append(Text(f"    {result.error}", style="dim"))
         elif result.outcome is not None and result.was_changed:
             lines.append(Text(f"✓ {where}", style="green"))
-            lines += [Text(f"    {line}") for line in _done(result.outcome)]
+            lines += [Text(f"    {line}") for line in (*_done(result.outcome), *_back(result.back))]
     counts = _counts(results)
     lines.append(Text(tr(SUMMARY if lines else NOTHING, **counts)))
     return Group(*lines)
@@ -174,7 +187,11 @@ def _done(outcome: FileRepair) -> list[str]:
     lines += [
         tr(words, **_measure(outcome.report, name)) for name, words in DONE.items() if getattr(outcome.report, name)
     ]
-    return [*lines, tr(KEPT, path=outcome.kept_as)]
+    return [*lines, tr(KEPT, path=outcome.kept_as)] if outcome.kept_as else lines
+
+
+def _back(back: Sequence[BroughtBack]) -> list[str]:
+    return [tr(BACK, path=one.path, added=one.taken.added, restored=one.taken.restored) for one in back if one.taken]
 
 
 def _measure(report: RepairReport, name: str) -> dict[str, object]:

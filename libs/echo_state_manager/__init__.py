@@ -1,5 +1,6 @@
 """SQLite stores: one session.db a chat, one identity.db for the instance."""
 
+from echo_state_manager._aside import BroughtBack, bring_back
 from echo_state_manager._errors import (
     DamagedFileError,
     ForeignFileError,
@@ -32,6 +33,7 @@ from echo_state_manager.stores import SessionStores
 __all__ = [
     "Break",
     "BreakKind",
+    "BroughtBack",
     "DamagedFileError",
     "FileRepair",
     "ForeignFileError",
@@ -51,6 +53,7 @@ __all__ = [
     "UnsoundRecordsError",
     "UnusableFileError",
     "VerifyReport",
+    "bring_back",
     "get_message_shadow",
     "get_signature_by_id",
     "image_of",

@@ -60,13 +60,14 @@ async def repair_file(path: Path, clock: Clock, secret: MasterSecret | None = No
     if before.is_sound:
         return FileRepair(before, RepairReport())
     kept_as = await to_thread.run_sync(_keep, path, now_s)
-    report = await _repaired(path, clock, secret)
+    report = await repaired(path, clock, secret)
     if any(found.kind == "file" for found in (await verify_file(path, now_s, secret)).breaks):
         return await _salvaged(path, clock, secret, before)
     return FileRepair(before, report, kept_as)
 
 
-async def _repaired(path: Path, clock: Clock, secret: MasterSecret | None) -> RepairReport:
+async def repaired(path: Path, clock: Clock, secret: MasterSecret | None) -> RepairReport:
+    """Open a file as a store and repair it there."""
     file = await SessionFile.open(path, clock, secret)
     try:
         return await repair(SessionStore(file))
@@ -76,7 +77,7 @@ async def _repaired(path: Path, clock: Clock, secret: MasterSecret | None) -> Re
 
 async def _salvaged(path: Path, clock: Clock, secret: MasterSecret | None, before: VerifyReport | None) -> FileRepair:
     kept_as, rows = await to_thread.run_sync(_salvage, path, int(clock.now_s()))
-    return FileRepair(before, await _repaired(path, clock, secret), kept_as, rows)
+    return FileRepair(before, await repaired(path, clock, secret), kept_as, rows)
 
 
 def _keep(path: Path, now_s: int) -> Path:
@@ -92,7 +93,7 @@ def _salvage(path: Path, now_s: int) -> tuple[Path, int]:
     fresh.unlink(missing_ok=True)
     fresh.touch(mode=0o600)
     try:
-        rows = _carry_over(path, fresh, now_s)
+        rows = carry_over(path, fresh, now_s)
         kept_as = set_aside(path, identity, DamagedFileError.reason, now_s)
         if kept_as is None:
             raise StoreUnavailableError(f"{path} was replaced meanwhile")
@@ -104,7 +105,8 @@ def _salvage(path: Path, now_s: int) -> tuple[Path, int]:
     return kept_as, rows
 
 
-def _carry_over(source: Path, target: Path, now_s: int) -> int:
+def carry_over(source: Path, target: Path, now_s: int) -> int:
+    """Make a new file with every row of a damaged one that can be read; returns how many; blocks on the disk."""
     carried = 0
     with (
         closing(sqlite3.connect(read_only(source), uri=True)) as old,

@@ -18,11 +18,18 @@ from echo_cli._breaks import BREAKS
 from echo_paths import EchoPaths
 from echo_state_manager import SessionStores
 from echo_state_manager._migrations import SESSION_MIGRATIONS
-from store_kit import ManualClock, chain
+from echo_state_manager.crypto import MasterSecret
+from store_kit import ManualClock, chain, sealed
 
 OWNER = "0b9cf3f6-aaaa-4bbb-8ccc-000000000001"
 CHATS = ("first", "second")
 MESSAGES = 240
+
+
+@pytest.fixture(autouse=True)
+def no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("ECHO_SECRET_KEY", "WEBUI_SECRET_KEY"):
+        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture
@@ -252,3 +259,70 @@ def test_an_older_file_is_verified_without_being_upgraded(root: Path) -> None:
 
 def _tables(database: sqlite3.Connection) -> list[str]:
     return [row[0] for row in database.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+
+
+SECRETS = ("the former secret", "the new secret")
+
+
+def go_on_without(root: Path, secret: str | None) -> None:
+    """What a running ECHO does with a file it cannot use: it sets it aside, and recovers messages from the page."""
+
+    async def recover() -> None:
+        stores = SessionStores(EchoPaths(root), ManualClock(), None if secret is None else _secret(secret))
+        async with stores.open(OWNER, "first") as store:
+            await store.get_setting("kept")
+            assert await store.get_message_shadows(["m0", "m1"]) == {}
+            assert len(store.take_notices()) == 1
+            text = f"text 1 {'word ' * 80}"
+            await store.seal_many([sealed("m0", f"text 0 {'word ' * 80}", role="user"), sealed("m1", text)])
+            await store.seal(sealed("m3", "edited meanwhile"))
+        await stores.close()
+
+    asyncio.run(recover())
+
+
+def _secret(value: str) -> MasterSecret:
+    return MasterSecret("ECHO_SECRET_KEY", value)
+
+
+def assert_all_is_back(root: Path, result: Result) -> None:
+    assert result.exit_code == 0, result.output
+    [file] = facts(result)["files"]
+    [back] = file["back"]
+    assert (back["added"], back["restored"]) == (MESSAGES - 3, 1)
+    assert Path(back["path"]).exists()
+    assert facts(run("verify", "--data", str(root), "--chat", "first"))["sound"]
+    assert facts(run("repair", "--data", str(root)))["files"] == [], "there is nothing left to bring back"
+
+
+def test_records_under_the_former_secret_come_back_with_it(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def encrypt() -> None:
+        session(root).unlink()
+        stores = SessionStores(EchoPaths(root), ManualClock(), _secret(SECRETS[0]))
+        async with stores.open(OWNER, "first", encrypted=True) as store:
+            await store.seal_many(chain([f"text {n} " + "word " * 80 for n in range(MESSAGES)]))
+        await stores.close()
+
+    asyncio.run(encrypt())
+    go_on_without(root, SECRETS[1])
+    monkeypatch.setenv("ECHO_SECRET_KEY", SECRETS[1])
+    assert facts(run("repair", "--data", str(root)))["files"] == []
+    monkeypatch.setenv("ECHO_SECRET_KEY", SECRETS[0])
+    assert_all_is_back(root, run("repair", "--data", str(root)))
+
+
+def test_records_of_a_newer_version_come_back_after_the_update(root: Path) -> None:
+    newer(session(root))
+    go_on_without(root, None)
+    [aside] = session(root).parent.glob("session.db.future-*")
+    assert facts(run("repair", "--data", str(root)))["files"] == []
+    change(
+        aside, "DELETE FROM _migrations WHERE name = 'm999_future'", f"PRAGMA user_version = {len(SESSION_MIGRATIONS)}"
+    )
+    assert_all_is_back(root, run("repair", "--data", str(root)))
+
+
+def test_what_can_be_read_of_a_damaged_file_comes_back_after_it_was_set_aside(root: Path) -> None:
+    change(session(root), "DROP TABLE echo_settings")
+    go_on_without(root, None)
+    assert_all_is_back(root, run("repair", "--data", str(root)))
