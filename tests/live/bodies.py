@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from echo_workers.gemini_sim.services.journal import digest_of
+
 #: A question carries its own number, so that it is found again in any request.
 QUESTION = re.compile(r"\[q:([0-9a-f]+)\]")
 
@@ -27,16 +29,30 @@ class Said:
     @property
     def signatures(self) -> int:
         """How many parts of the answer are signed."""
-        return sum(1 for content in self.answer for part in json.loads(content)["parts"] if "thoughtSignature" in part)
+        return len(self.signed)
+
+    @property
+    def signed(self) -> list[str]:
+        """The digest of each signature in the answer, as the simulator's journal has them."""
+        parts = [part for content in self.answer for part in json.loads(content)["parts"]]
+        return [digest_of(part["thoughtSignature"]) for part in parts if "thoughtSignature" in part]
 
 
 class Body:
-    """One request as it came in."""
+    """One request as it came in.
+
+    Attributes:
+        key: stands for the API key.
+        issued: digests of the signatures in its answer.
+    """
 
     def __init__(self, record: Mapping[str, Any]) -> None:
         self.text: str = record["body"]
         self.status: int = record["status"]
         self.n: int = record["n"]
+        self.path: str = record["path"]
+        self.key: str = record["headers"].get("x-goog-api-key", "")
+        self.issued: list[str] = record["signed"]
         self.json: dict[str, Any] = json.loads(self.text)
 
     @property

@@ -243,6 +243,7 @@ def test_a_body_is_shown_exactly(sim: RunningSim) -> None:
         "cached_tokens",
         "prompt_tokens",
         "ended",
+        "signed",
     ]
 
 

@@ -52,6 +52,7 @@ async def _call(request: Request) -> Response:
     entry = entry_of(request)
     entry.prompt_tokens, entry.cached_tokens = prompt.prompt_tokens, prompt.cached_tokens
     generation = service.generation(prompt, stream=method == "streamGenerateContent")
+    entry.signed = generation.signed
     trace = hashlib.sha256(generation.response_id.encode()).hexdigest()[:16]
 
     def wrap(chunk: dict[str, Any]) -> dict[str, Any]:

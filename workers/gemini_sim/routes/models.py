@@ -65,6 +65,7 @@ async def _generate(request: Request, name: str, method: str) -> Response:
     entry.prompt_tokens, entry.cached_tokens = prompt.prompt_tokens, prompt.cached_tokens
     is_stream = method == "streamGenerateContent"
     generation = Generation(prompt=prompt, state=state, stream=is_stream, serial=state.next_serial())
+    entry.signed = generation.signed
     if not is_stream:
         return json_response(generation.whole())
     return stream_response(request, generation)

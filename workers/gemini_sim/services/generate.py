@@ -14,6 +14,7 @@ from echo_workers.gemini_sim.core.generation import thinks
 from echo_workers.gemini_sim.core.signatures import carrier_of
 from echo_workers.gemini_sim.core.tokens import details, text_tokens
 from echo_workers.gemini_sim.core.tools import declared
+from echo_workers.gemini_sim.services.journal import digest_of
 from echo_workers.gemini_sim.services.prompt import Prompt
 from echo_workers.gemini_sim.services.state import SimState
 from echo_workers.gemini_sim.services.view import view_of
@@ -32,6 +33,7 @@ class Generation:
 
     Args:
         serial: number of the answer; seeds ids and signatures, so that a fresh simulator repeats itself.
+        signed: digest of each signature whose part went out.
 
     Raises:
         GoogleRefusal: the continuation token is not one of this request.
@@ -43,6 +45,7 @@ class Generation:
     serial: int
     thought_tokens: int = 0
     answer_tokens: int = 0
+    signed: list[str] = field(default_factory=list)
     _seed: bytes = b""
     _pieces: list[Piece] = field(default_factory=list)
     _signed: int = 0
@@ -168,6 +171,8 @@ class Generation:
         )
 
     def _count(self, part: dict[str, Any]) -> None:
+        if "thoughtSignature" in part:
+            self.signed.append(digest_of(part["thoughtSignature"]))
         if not part.get("thought"):
             self.answer_tokens += _part_tokens(part)
 

@@ -23,13 +23,23 @@ def mask(secret: str) -> str:
     return f"***{hashlib.sha256(secret.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
 
 
+def digest_of(signature: str) -> str:
+    """Stands for a signature, which may have megabytes: 16 hex characters of its SHA-256."""
+    return hashlib.sha256(signature.encode()).hexdigest()[:16]
+
+
 def _masked(match: re.Match[str]) -> str:
     return match["name"] + mask(match["value"])
 
 
 @dataclass(slots=True, kw_only=True)
 class Entry:
-    """One request; `body` is its exact text (bytes that are no UTF-8 are shown escaped)."""
+    """One request.
+
+    Attributes:
+        body: its exact text; bytes that are no UTF-8 are shown escaped.
+        signed: `digest_of` each signature in the answer, in order, so that a test can tell whose a signature is.
+    """
 
     n: int
     method: str
@@ -42,6 +52,7 @@ class Entry:
     cached_tokens: int = 0
     prompt_tokens: int = 0
     ended: Ended = "open"
+    signed: list[str] = field(default_factory=list)
 
     def public(self) -> dict[str, Any]:
         """The row as `GET /__sim__/requests` gives it."""
