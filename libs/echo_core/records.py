@@ -34,6 +34,7 @@ class Shadow:
         invariant_hash: tagged SHA-256 of {role, content, tool_io}.
         cumulative_hash: tagged SHA-256(invariant, parent cumulative); "" while streaming.
         visible_text: what the page shows for this message, for the fingerprint and for filling the row.
+        backend: who signed: the backend and the class of the key, `ai_studio:0123456789ab`; "" for a user message.
         client_hash: chain over (role, visible text) that finds the sessions of API callers; "" in Open WebUI's chats.
     """
 

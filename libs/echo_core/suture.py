@@ -102,3 +102,17 @@ class Assembly:
     def fragments(self) -> tuple[bytes, ...]:
         """Serialised Contents and arrays of them, for `request_json`."""
         return tuple(self._fragments)
+
+
+def followed(answer: Shadow, words: bytes) -> tuple[bytes, ...]:
+    """An answer and what is said to it inside its own turn; roles alternate also where it is empty or ends in a tool.
+
+    Args:
+        answer: follows a user message.
+        words: a serialised user Content.
+    """
+    if answer.contents_json == b"[]":
+        return INTERRUPTED, words
+    if parse_contents(answer.contents_json)[-1].role == "user":
+        return answer.contents_json, INTERRUPTED, words
+    return answer.contents_json, words

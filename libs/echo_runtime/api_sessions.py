@@ -6,32 +6,31 @@ from typing import Any
 from echo_core.ports import ShadowStore
 from echo_protocol import (
     ROOT_PARENT,
-    ModelInfo,
     client_hash,
     content_json,
     openai_messages_to_contents,
 )
 from echo_runtime.history import Rebuilt
-from echo_runtime.scopes import Scopes
+from echo_runtime.scopes import Reader, Scopes
 
 
 class ApiHistory:
     """Rebuilds the conversation of an API caller.
 
     Args:
-        scopes: whose signatures the current model reads.
+        scopes: tells which signatures a reader accepts.
     """
 
     def __init__(self, scopes: Scopes) -> None:
         self._scopes = scopes
 
-    async def rebuild(self, messages: Sequence[Mapping[str, Any]], store: ShadowStore, model: ModelInfo) -> Rebuilt:
+    async def rebuild(self, messages: Sequence[Mapping[str, Any]], store: ShadowStore, reader: Reader) -> Rebuilt:
         """The caller's messages, with the sealed contents in the place of every answer that ECHO gave itself.
 
         Args:
             messages: OpenAI-shaped, system messages included.
             store: the caller's records.
-            model: what will read the contents.
+            reader: who will read the contents.
         """
         hashes = _chain(messages)
         known = await store.find_by_client_hash(
@@ -45,7 +44,7 @@ class ApiHistory:
                 waiting.append(message)
                 continue
             fragments += _plain(waiting)
-            fragments.append(self._scopes.readable(shadow, model).contents_json)
+            fragments.append(self._scopes.readable(shadow, reader).contents_json)
             waiting = []
         return Rebuilt(contents=(*fragments, *_plain(waiting)), client_parent=hashes[-1] if hashes else ROOT_PARENT)
 

@@ -1,6 +1,7 @@
 """Gemini endpoints for calls: one transport and one breaker for the process, the key of whoever asks."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from echo_constants import Bilingual
@@ -26,6 +27,19 @@ def is_simulator(base_url: str, env: Mapping[str, str]) -> bool:
     return bool(simulator) and base_url.rstrip("/") == simulator
 
 
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Gemini for one call.
+
+    Args:
+        client: asks it.
+        signer: the backend and the class of the key that sign its answers, as in a shadow's `backend`.
+    """
+
+    client: EchoGeminiClient
+    signer: str
+
+
 class Backends:
     """Makes a client for each call; clients are cheap, connections are shared.
 
@@ -41,16 +55,21 @@ class Backends:
         self._transport = EchoTransport(clock=clock)
         self._breaker = CircuitBreaker()
 
-    def for_call(self, call: PipeCall, settings: Settings) -> EchoGeminiClient:
-        """The endpoint that this call talks to, with the key of its user."""
+    async def for_call(self, call: PipeCall, settings: Settings) -> Endpoint:
+        """The endpoint that this call talks to, with the key of its user: the same one to the end of the turn.
+
+        Raises:
+            StateError: the stored keys cannot be read.
+        """
+        found = await self._keys.resolve(call.user_id, call.valves.GEMINI_API_KEY)
 
         async def key() -> str | None:
-            found = await self._keys.resolve(call.user_id, call.valves.GEMINI_API_KEY)
             return None if found is None else found.reveal()
 
-        return EchoGeminiClient(
+        client = EchoGeminiClient(
             AiStudioApi(settings.base_url), key, self._transport, breaker=self._breaker, clock=self._clock
         )
+        return Endpoint(client, f"{client.name}:{found.key_class if found is not None else ''}")
 
     def is_simulator(self, settings: Settings) -> bool:
         """Whether the endpoint is the simulator that `echoctl up` started."""

@@ -79,7 +79,7 @@ def services() -> Services:
 
 def answer_recovery(busy: Callable[[str], Awaitable[bool]]) -> Recovery:
     """Finishes answers that a crash cut off; `busy` tells whether a chat has one in work."""
-    return Recovery(services().sessions, Scopes(Catalogue.load(), BACKEND), busy)
+    return Recovery(services().sessions, Scopes(Catalogue.load()), busy)
 
 
 def build() -> Orchestrator:
@@ -91,7 +91,7 @@ def build() -> Orchestrator:
     shared = services()
     catalogue = Catalogue.load()
     stores = ChatStores(shared.sessions, shared.clock)
-    scopes = Scopes(catalogue, BACKEND)
+    scopes = Scopes(catalogue)
     return Orchestrator(
         backends=Backends(shared.keys, shared.clock, os.environ),
         stores=stores,

@@ -22,6 +22,7 @@ from echo_runtime.briefings import Briefed, Briefings, plain_system
 from echo_runtime.call import PipeCall
 from echo_runtime.chains import RequestChain, SavedChain
 from echo_runtime.history import HistoryBuilder, Rebuilt
+from echo_runtime.scopes import Reader
 from echo_runtime.settings import Settings
 
 #: All categories that Gemini's API takes a threshold for. Source: https://ai.google.dev/api/generate-content
@@ -57,14 +58,14 @@ class Prepared:
 
     Args:
         plan: what is sent.
-        model: what answers.
+        reader: what answers, and under which key.
         history: the conversation that the plan was made from, and where the answer belongs in it.
         notices: what the user is told before the answer, in the user's language.
         overlay_json: what the model is told beside the question; sealed with the answer.
     """
 
     plan: TurnPlan
-    model: ModelInfo
+    reader: Reader
     history: Rebuilt
     notices: tuple[str, ...] = ()
     overlay_json: bytes = NO_OVERLAY
@@ -99,10 +100,11 @@ class ContextBuilder:
         """The model behind an abstract level (`LITE`, `FLASH`, `PRO`)."""
         return self._catalogue.resolve(f"MODEL_{level}", self.backend_name)
 
-    async def prepare(self, call: PipeCall, settings: Settings, store: ShadowStore | None) -> Prepared:
+    async def prepare(self, call: PipeCall, settings: Settings, store: ShadowStore | None, signer: str) -> Prepared:
         """See `Orchestrator.prepare_context`."""
         model = self.model(settings.model_level)
-        system_text, history = await self._conversation(call, store, model)
+        reader = Reader(model, signer)
+        system_text, history = await self._conversation(call, store, reader)
         if not history.contents and not history.question and not history.lead:
             raise NothingAsked(f"{len(call.body.get('messages') or [])} messages hold nothing to answer")
         tools = convert_owui_tools([tool["spec"] for tool in call.tools.values()], backend=self.backend_name)
@@ -127,16 +129,16 @@ class ContextBuilder:
             LEFT_OUT.render(call.locale, name=name, why=why.render(call.locale)) for name, why in tools.left_out
         )
         told = (notice.render(call.locale) for notice in generation.notices)
-        return Prepared(plan, model, history, (*left_out, *told), briefed.overlay)
+        return Prepared(plan, reader, history, (*left_out, *told), briefed.overlay)
 
-    async def _conversation(self, call: PipeCall, store: ShadowStore | None, model: ModelInfo) -> tuple[str, Rebuilt]:
+    async def _conversation(self, call: PipeCall, store: ShadowStore | None, reader: Reader) -> tuple[str, Rebuilt]:
         system_text, contents = openai_messages_to_contents(call.body.get("messages") or [])
         if store is None:
             return system_text, Rebuilt(contents=tuple(content_json(c.role, c.parts) for c in contents))
         if call.is_api:
-            return system_text, await self._api_history.rebuild(call.body.get("messages") or [], store, model)
+            return system_text, await self._api_history.rebuild(call.body.get("messages") or [], store, reader)
         chain = await RequestChain.read(call) if call.is_temporary else SavedChain(call)
-        return system_text, await self._histories.rebuild(call, store, chain, model)
+        return system_text, await self._histories.rebuild(call, store, chain, reader)
 
     async def _briefed(
         self, call: PipeCall, system_text: str, store: ShadowStore | None, history: Rebuilt, tools: ToolConversion

@@ -6,13 +6,13 @@ from typing import Any
 from echo_core.overlay import NO_OVERLAY, render
 from echo_core.ports import Clock, ShadowStore
 from echo_core.records import Shadow
-from echo_core.suture import Assembly, Verdict, judge
+from echo_core.suture import Assembly, Verdict, followed, judge
 from echo_prompts import continue_words
-from echo_protocol import ROOT_PARENT, ModelInfo, content_json, text_part, user_parts
+from echo_protocol import ROOT_PARENT, content_json, text_part, user_parts
 from echo_runtime.adoption import adopted
 from echo_runtime.call import PipeCall
 from echo_runtime.chains import Chain
-from echo_runtime.scopes import Scopes
+from echo_runtime.scopes import Reader, Scopes
 from echo_runtime.settling import Settler
 from echo_runtime.stores import ChatStores
 from echo_runtime.writers import shared
@@ -58,7 +58,7 @@ class HistoryBuilder:
 
     Args:
         stores: the records of other chats of the same owner, for copies.
-        scopes: whose signatures the current model reads.
+        scopes: tells which signatures a reader accepts.
         clock: for the age of version locks.
     """
 
@@ -67,14 +67,14 @@ class HistoryBuilder:
         self._scopes = scopes
         self._clock = clock
 
-    async def rebuild(self, call: PipeCall, store: ShadowStore, chain: Chain, model: ModelInfo) -> Rebuilt:
+    async def rebuild(self, call: PipeCall, store: ShadowStore, chain: Chain, reader: Reader) -> Rebuilt:
         """Read the chain, trust what can be trusted, recover the rest, seal what is new.
 
         Args:
             call: names the message to answer.
             store: the chat's records.
             chain: the chat's messages.
-            model: what will read the contents.
+            reader: who will read the contents.
         """
         together = await shared(chain, call, store)
         chain = together or chain
@@ -93,18 +93,18 @@ class HistoryBuilder:
             settled.append(shadow)
             parent_hash = shadow.cumulative_hash
         await settler.write()
-        return replace(self._assemble(call, settled, settler, model), shared=together is not None)
+        return replace(self._assemble(call, settled, settler, reader), shared=together is not None)
 
-    def _assemble(self, call: PipeCall, settled: list[Shadow], settler: Settler, model: ModelInfo) -> Rebuilt:
+    def _assemble(self, call: PipeCall, settled: list[Shadow], settler: Settler, reader: Reader) -> Rebuilt:
         answer = settled.pop() if settled and settled[-1].role == "model" else None
         assembly = Assembly()
         for shadow, following in zip(settled, [*settled[1:], None], strict=True):
             overlay = following.overlay_json if following is not None and following.role == "model" else NO_OVERLAY
-            assembly.add(self._scopes.readable(shadow, model), overlay)
+            assembly.add(self._scopes.readable(shadow, reader), overlay)
         contents, question = assembly.fragments, b""
         if settled and settled[-1].role == "user" and contents and contents[-1] is settled[-1].contents_json:
             contents, question = contents[:-1], contents[-1]
-        lead: dict[str, Any] = {} if answer is None else self._lead(call, answer, settler, model)
+        lead: dict[str, Any] = {} if answer is None else self._lead(call, answer, settler, reader)
         return Rebuilt(
             contents=contents,
             question=question,
@@ -114,12 +114,12 @@ class HistoryBuilder:
             **lead,
         )
 
-    def _lead(self, call: PipeCall, answer: Shadow, settler: Settler, model: ModelInfo) -> dict[str, Any]:
+    def _lead(self, call: PipeCall, answer: Shadow, settler: Settler, reader: Reader) -> dict[str, Any]:
         """An answer at the end of the chain is continued, or regenerated with a hint."""
-        said = self._scopes.readable(answer, model).contents_json
-        if call.continues:
-            asking = content_json("user", [text_part(continue_words(call.locale))])
-            lead = () if said == b"[]" else (said, asking)
-            return {"lead": lead, "before": answer.visible_text, "former": answer, "overlay": answer.overlay_json}
-        hint = content_json("user", user_parts(settler.hint()))
-        return {"lead": (hint,) if said == b"[]" else (said, hint), "overlay": answer.overlay_json}
+        readable = self._scopes.readable(answer, reader)
+        if not call.continues:
+            hint = content_json("user", user_parts(settler.hint()))
+            return {"lead": followed(readable, hint), "overlay": answer.overlay_json}
+        asking = content_json("user", [text_part(continue_words(call.locale))])
+        lead = () if readable.contents_json == b"[]" else followed(readable, asking)
+        return {"lead": lead, "before": answer.visible_text, "former": answer, "overlay": answer.overlay_json}

@@ -85,13 +85,18 @@ class Orchestrator:
             return StreamingResponse(stream, media_type="text/event-stream")
         return await self._whole(call)
 
-    async def prepare_context(self, call: PipeCall, store: ShadowStore | None) -> Prepared:
+    async def prepare_context(self, call: PipeCall, store: ShadowStore | None, signer: str) -> Prepared:
         """What this call sends to Gemini; seals the current user message on the way.
+
+        Args:
+            call: what is asked.
+            store: the chat's records, None for callers without any.
+            signer: backend and key of the request; the signatures of others stay behind.
 
         Raises:
             EchoError: the call asks for something that cannot be sent.
         """
-        return await self._contexts.prepare(call, self._settings(call), store)
+        return await self._contexts.prepare(call, self._settings(call), store, signer)
 
     async def lock_displayed(self, call: PipeCall) -> None:
         """Take the Version Lock of a turn that has ended; `call.body` is an outlet's (see `VersionLocker`)."""
@@ -107,7 +112,7 @@ class Orchestrator:
 
     async def _task_text(self, call: PipeCall) -> str:
         settings = self._settings(call)
-        backend = self._backends.for_call(call, settings)
+        backend = (await self._backends.for_call(call, settings)).client
         model = self._contexts.model("LITE")
         model_id = model.backend_id(self._contexts.backend_name)
         return await answer_task(call.body, backend=backend, model=model, model_id=model_id)
@@ -146,19 +151,19 @@ class Orchestrator:
 
     async def _turn(self, call: PipeCall, store: ShadowStore | None) -> AsyncGenerator[TurnEvent, None]:
         settings = self._settings(call)
-        backend = self._backends.for_call(call, settings)
+        endpoint = await self._backends.for_call(call, settings)
         if self._backends.is_simulator(settings):
             yield NoticeShown(SIMULATOR_NOTICE.render(call.locale))
-        prepared = await self.prepare_context(call, store)
+        prepared = await self.prepare_context(call, store, endpoint.signer)
         for text in (*call.shared.notices, *prepared.notices):
             yield NoticeShown(text, "warning")
         for problem in () if store is None else store.take_notices():
             log.warning("records of chat %s: %s", call.chat_id, problem)
             yield NoticeShown(problem.user_message(call.locale), "warning")
         waits = WaitNotices(call, self._clock)
-        sealer = AnswerSealer(call, store, prepared, backend.name, self._scopes, self._prices)
+        sealer = AnswerSealer(call, store, prepared, self._scopes, self._prices)
         engine = TurnEngine(
-            backend=backend,
+            backend=endpoint.client,
             tools=OwuiToolRunner(call, settings.tool_timeout_s),
             journal=sealer.journal,
             media=OwuiMediaStore(call),

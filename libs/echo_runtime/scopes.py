@@ -1,9 +1,27 @@
-"""Whose signatures a model reads: the catalogue's signature scope and the backend that signed (the Anchor)."""
+"""Whose signatures a model reads: the catalogue's signature scope, the backend and the key that signed (the Anchor)."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from echo_core.records import Shadow
-from echo_protocol import Backend, Catalogue, ModelInfo, apply_scope, content_json, join_contents, parse_contents
+from echo_protocol import Catalogue, ModelInfo, apply_scope, content_json, join_contents, parse_contents
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Who reads a conversation.
+
+    Args:
+        model: whose scope counts.
+        signer: the backend and the class of the key, as in a shadow's `backend`: `ai_studio:0123456789ab`.
+    """
+
+    model: ModelInfo
+    signer: str
+
+    @property
+    def scope(self) -> str:
+        """The scope of the signatures that it accepts."""
+        return f"{self.model.signature_scope}:{self.signer}"
 
 
 class Scopes:
@@ -11,12 +29,10 @@ class Scopes:
 
     Args:
         catalogue: knows each model's signature scope.
-        backend: where the current request goes.
     """
 
-    def __init__(self, catalogue: Catalogue, backend: Backend) -> None:
+    def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
-        self._backend = backend
 
     def name_of(self, shadow: Shadow) -> str:
         """The scope in which a shadow's signatures were made, "" when it has none."""
@@ -24,9 +40,9 @@ class Scopes:
             return ""
         return f"{self._catalogue.model(shadow.model_id).signature_scope}:{shadow.backend}"
 
-    def readable(self, shadow: Shadow, model: ModelInfo) -> Shadow:
-        """The shadow as this model may see it: without signatures when they were made in another scope."""
-        foreign = self.name_of(shadow) not in ("", f"{model.signature_scope}:{self._backend}")
+    def readable(self, shadow: Shadow, reader: Reader) -> Shadow:
+        """The shadow as this reader may see it: without signatures when they were made in another scope."""
+        foreign = self.name_of(shadow) not in ("", reader.scope)
         if not foreign or not _signed(shadow.contents_json):
             return shadow
         contents = apply_scope(parse_contents(shadow.contents_json), in_scope=False, validates=False)

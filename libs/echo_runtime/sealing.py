@@ -47,24 +47,16 @@ class AnswerSealer:
     Args:
         store: the chat's records, None for callers without a chat.
         prepared: what was sent.
-        backend_name: which endpoint signed.
         scopes: names the scope of signatures.
         prices: what the answer's requests cost.
     """
 
     def __init__(
-        self,
-        call: PipeCall,
-        store: ShadowStore | None,
-        prepared: Prepared,
-        backend_name: str,
-        scopes: Scopes,
-        prices: PriceList,
+        self, call: PipeCall, store: ShadowStore | None, prepared: Prepared, scopes: Scopes, prices: PriceList
     ) -> None:
         self._call = call
         self._store = store
         self._prepared = prepared
-        self._backend_name = backend_name
         self._scopes = scopes
         self._prices = prices
         self._sealed = False
@@ -143,7 +135,7 @@ class AnswerSealer:
             parent_hash=self._prepared.history.parent_hash,
             visible_text=visible_text,
             state=state,
-            backend=self._backend_name,
-            model_id=self._prepared.model.id,
+            backend=self._prepared.reader.signer,
+            model_id=self._prepared.reader.model.id,
             client_hash=client_hash("model", visible_text, client_parent) if client_parent else "",
         )

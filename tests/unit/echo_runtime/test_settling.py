@@ -54,7 +54,7 @@ async def settled(text: RowText) -> Shadow:
     call = PipeCall(body={}, user={"id": "u"}, metadata=metadata, valves=SimpleNamespace(), tools={})
     clock = FakeClock()
     stores = ChatStores(SessionStores(EchoPaths(Path("unused")), clock), clock)
-    settler = Settler(store, stores, Scopes(Catalogue.load(), "ai_studio"), clock, call, {})
+    settler = Settler(store, stores, Scopes(Catalogue.load()), clock, call, {})
     return await settler.settle(RowHead("a1", "model", int(clock.now_s()) - 60), shadow, text, ROOT_PARENT)
 
 
