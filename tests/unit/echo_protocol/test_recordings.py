@@ -24,12 +24,12 @@ from echo_protocol import (
     close_dangling_calls,
     content_from_wire,
     content_json,
-    join_parts,
     parse_contents,
     replayable,
     text_part,
 )
 from recorded import Hop, conversations, streams
+from recorded_habits import FAKE, HABITS, joined_answer, same_parts
 
 pytestmark = pytest.mark.recordings
 
@@ -111,19 +111,6 @@ def test_sealed_answers_are_stable_bytes(recordings: Path) -> None:
             assert content_json(again.role, again.parts) == sealed, hop.source
 
 
-# What the recording SDKs do to an answer before they send it back. Each habit is undone on both sides and counted.
-#
-# url_safe      pydantic-ai writes signatures and media in the URL-safe base64 alphabet
-# own_id        pydantic-ai makes an id (`pyd_ai_…`) for calls that came without one
-# fake          pydantic-ai puts the sentinel, base64-encoded, on unsigned calls
-# snake         google-genai writes `tool_type` and adds empty args and the stored results to server tools
-# thoughts      pydantic-ai sends thought text back, in front of the answer; we never do
-# moved         pydantic-ai moves the signature of a last empty text part to the text before it
-# split         js-genai sends each delta as a model content of its own
-HABITS = ("url_safe", "own_id", "fake", "snake", "thoughts", "split", "moved")
-_FAKE = "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="
-
-
 def test_the_next_request_holds_the_answer_as_we_would_replay_it(recordings: Path) -> None:
     seen: Counter[str] = Counter()
     compared = 0
@@ -133,17 +120,7 @@ def test_the_next_request_holds_the_answer_as_we_would_replay_it(recordings: Pat
             theirs = _answer_in(hop, following, seen)
             if theirs is None:
                 continue
-            ours = replayable(_decode(hop.chunks).parts)
-            mine = [_plain(part.wire, seen) for part in ours]
-            other = [_plain(part.wire, seen) for part in theirs]
-            if mine != other and mine == other[-len(mine) :]:
-                assert all(part.keys() <= {"text", "thought"} for part in other[: -len(mine)]), hop.source
-                seen["thoughts"] += 1
-                other = other[-len(mine) :]
-            if mine != other and len(mine) > len(other):
-                seen["moved"] += 1
-                other = [piece for part in other for piece in _with_signature_apart(part)]
-            assert mine == other, hop.source
+            assert same_parts(replayable(_decode(hop.chunks).parts), theirs, seen), hop.source
             compared += 1
     assert compared > 80
     assert set(seen) == set(HABITS), "a habit that no recording shows must leave this list"
@@ -156,53 +133,14 @@ def _answer_in(hop: Hop, following: Hop, seen: Counter[str]) -> tuple[Any, ...] 
     before, after = hop.request["contents"], following.request["contents"]
     if len(after) <= len(before) or json.dumps(after[: len(before)]) != json.dumps(before):
         return None
-    answer = []
-    for obj in after[len(before) :]:
-        content = content_from_wire(obj)
-        if content.role != "model":
-            break
-        answer.append(content)
-    if len(answer) > 1:
-        seen["split"] += 1
-    return join_parts(part for content in answer for part in content.parts)
-
-
-def _with_signature_apart(part: dict[str, Any]) -> list[dict[str, Any]]:
-    if not part.get("text") or "thoughtSignature" not in part:
-        return [part]
-    bare = {key: held for key, held in part.items() if key != "thoughtSignature"}
-    return [bare, {**bare, "text": "", "thoughtSignature": part["thoughtSignature"]}]
-
-
-def _plain(value: Any, seen: Counter[str]) -> Any:
-    """A part without the habits of its sender."""
-    if isinstance(value, list):
-        return [_plain(item, seen) for item in value]
-    if not isinstance(value, dict):
-        return value
-    out: dict[str, Any] = {}
-    for key, held in value.items():
-        if key == "id" and isinstance(held, str) and held.startswith("pyd_ai_"):
-            seen["own_id"] += 1
-        elif key == "thoughtSignature" and held == _FAKE:
-            seen["fake"] += 1
-        elif key in ("thoughtSignature", "data") and isinstance(held, str):
-            standard = held.replace("-", "+").replace("_", "/")
-            seen["url_safe"] += standard != held
-            out[key] = standard
-        elif key in ("toolCall", "toolResponse"):
-            seen["snake"] += "tool_type" in held
-            kind = held.get("toolType") or held.get("tool_type")
-            out[key] = {"id": held.get("id"), "toolType": kind}
-        else:
-            out[key] = _plain(held, seen)
-    return out
+    answer = list(itertools.takewhile(lambda content: content.get("role") == "model", after[len(before) :]))
+    return joined_answer(answer, seen)
 
 
 def test_the_sentinel_is_what_the_recorders_use() -> None:
     import base64
 
-    assert base64.b64decode(_FAKE).decode() == SENTINEL
+    assert base64.b64decode(FAKE).decode() == SENTINEL
     assert re.fullmatch(r"[A-Za-z0-9_-]+", SENTINEL), "must also decode as URL-safe base64"
     assert isinstance(QUESTION.parts[0], TextPart)
 
