@@ -104,15 +104,10 @@ class Assembly:
         return tuple(self._fragments)
 
 
-def followed(answer: Shadow, words: bytes) -> tuple[bytes, ...]:
-    """An answer and what is said to it inside its own turn; roles alternate also where it is empty or ends in a tool.
-
-    Args:
-        answer: follows a user message.
-        words: a serialised user Content.
-    """
+def closed(answer: Shadow) -> tuple[bytes, ...]:
+    """An answer as it stands before words of the user: at its end the model speaks, even where nothing came of it."""
     if answer.contents_json == b"[]":
-        return INTERRUPTED, words
-    if parse_contents(answer.contents_json)[-1].role == "user":
-        return answer.contents_json, INTERRUPTED, words
-    return answer.contents_json, words
+        return (INTERRUPTED,)
+    if answer.state != "complete" and parse_contents(answer.contents_json)[-1].role == "user":
+        return answer.contents_json, INTERRUPTED
+    return (answer.contents_json,)

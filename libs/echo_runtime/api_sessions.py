@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from echo_core.ports import ShadowStore
+from echo_core.suture import closed
 from echo_protocol import (
     ROOT_PARENT,
     client_hash,
@@ -44,7 +45,7 @@ class ApiHistory:
                 waiting.append(message)
                 continue
             fragments += _plain(waiting)
-            fragments.append(self._scopes.readable(shadow, reader).contents_json)
+            fragments += closed(self._scopes.readable(shadow, reader))
             waiting = []
         return Rebuilt(contents=(*fragments, *_plain(waiting)), client_parent=hashes[-1] if hashes else ROOT_PARENT)
 

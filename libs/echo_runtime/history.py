@@ -6,7 +6,7 @@ from typing import Any
 from echo_core.overlay import NO_OVERLAY, render
 from echo_core.ports import Clock, ShadowStore
 from echo_core.records import Shadow
-from echo_core.suture import Assembly, Verdict, followed, judge
+from echo_core.suture import Assembly, Verdict, closed, judge
 from echo_prompts import continue_words
 from echo_protocol import ROOT_PARENT, content_json, text_part, user_parts
 from echo_runtime.adoption import adopted
@@ -119,7 +119,7 @@ class HistoryBuilder:
         readable = self._scopes.readable(answer, reader)
         if not call.continues:
             hint = content_json("user", user_parts(settler.hint()))
-            return {"lead": followed(readable, hint), "overlay": answer.overlay_json}
+            return {"lead": (*closed(readable), hint), "overlay": answer.overlay_json}
         asking = content_json("user", [text_part(continue_words(call.locale))])
-        lead = () if readable.contents_json == b"[]" else followed(readable, asking)
+        lead = () if readable.contents_json == b"[]" else (*closed(readable), asking)
         return {"lead": lead, "before": answer.visible_text, "former": answer, "overlay": answer.overlay_json}

@@ -7,7 +7,7 @@ from typing import Any
 
 from echo_core.overlay import NO_OVERLAY
 from echo_core.ports import Clock, ShadowStore
-from echo_core.records import Seal, Shadow, VersionLock
+from echo_core.records import Seal, Shadow, ShadowState, VersionLock
 from echo_core.sealing import relink, seal_shadow, signature_rows
 from echo_core.suture import RowHead, lock_for, unedited
 from echo_prompts import writer_words
@@ -129,8 +129,12 @@ class Settler:
 
     async def _cold(self, head: RowHead, text: RowText, displayed: str, overlay: bytes) -> Shadow:
         """Cold Recovery: the message from what the page shows."""
+        state: ShadowState = "complete"
         if head.role == "model":
-            entries = [content_json(role, parts) for role, parts in assistant_contents(text.content, text.output)]
+            contents = assistant_contents(text.content, text.output)
+            entries = [content_json(content.role, content.parts) for content in contents]
+            if contents and contents[-1].role == "user":
+                state = "stopped"  # in a tool
         elif head.message_id == self._call.user_message_id:
             entries = self._user_entry(head, self.current_content(text.content))
         else:
@@ -145,6 +149,7 @@ class Settler:
             contents_json=join_contents(entries),
             overlay_json=overlay,
             visible_text=displayed,
+            state=state,
         )
 
     def _user_entry(self, head: RowHead, content: Any) -> list[bytes]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from echo_core.records import Role, Shadow, ShadowState
-from echo_core.suture import INTERRUPTED, Assembly, followed
+from echo_core.suture import INTERRUPTED, Assembly, closed
 from echo_protocol import content_json, request_json, text_part
 
 HINT = content_json("user", [text_part("Shorter.")])
@@ -32,9 +32,8 @@ def roles(*fragments: bytes) -> list[str]:
 
 @pytest.mark.parametrize("contents", [[], SAID, IN_A_TOOL], ids=["empty", "said", "in a tool"])
 def test_what_follows_an_answer_inside_its_turn_is_a_turn_of_the_user(contents: list[dict[str, Any]]) -> None:
-    lead = followed(shadow("model", contents, "stopped"), HINT)
-    assert lead[-1] == HINT
-    found = roles(asked().contents_json, *lead)
+    lead = closed(shadow("model", contents, "stopped"))
+    found = roles(asked().contents_json, *lead, HINT)
     assert all(one != other for one, other in pairwise(found))
     assert (INTERRUPTED in lead) == (contents != SAID)
 

@@ -1,5 +1,6 @@
 """What stands for a row of the chat; only Open WebUI's table is played."""
 
+import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -76,3 +77,11 @@ async def test_an_unedited_answer_is_locked_and_left_alone(filled: list[str]) ->
     assert shadow.lock is not None
     assert not shadow.lock.provisional
     assert filled == []
+
+
+async def test_an_answer_of_the_page_that_stopped_in_a_tool_is_recovered_as_a_stopped_one(filled: list[str]) -> None:
+    call = {"type": "function_call", "call_id": "c1", "name": "look", "arguments": "{}"}
+    shadow = await settled(RowText("Something else.", [call], []))
+    contents = json.loads(shadow.contents_json)
+    assert [content["role"] for content in contents] == ["model", "user"]
+    assert shadow.state == "stopped"
