@@ -125,7 +125,7 @@ class Pipe:
                 user=__user__,
                 metadata=__metadata__ or {},
                 valves=self.valves,
-                tools=__tools__ if isinstance(__tools__, dict) else {},
+                tools=__tools__,
                 task=__task__,
                 event_emitter=__event_emitter__,
                 event_call=__event_call__,

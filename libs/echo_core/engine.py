@@ -17,12 +17,11 @@ from echo_core.ports import (
     OnWait,
     PlanStore,
     StreamEnd,
-    ToolOutcome,
-    ToolRequest,
     ToolRunner,
     TurnJournal,
 )
 from echo_core.routing import Ladder, Level, Route, RouteChange
+from echo_core.tool_rounds import ToolRounds
 from echo_core.turn import (
     Answered,
     Ask,
@@ -44,8 +43,6 @@ from echo_events import (
     TextStreamed,
     ThoughtEnded,
     ThoughtStreamed,
-    ToolCalled,
-    ToolFinished,
     TurnEvent,
     TurnFinished,
     UsageCounted,
@@ -53,21 +50,17 @@ from echo_events import (
 from echo_prompts import nudge_words
 from echo_protocol import (
     CitationsReceived,
-    FunctionCallPart,
     InlineDataPart,
     MediaReceived,
     StreamEvent,
     StreamProcessor,
     TextDelta,
     ThoughtDelta,
-    content_json,
-    function_response_part,
     request_json,
 )
-from echo_utils import dumps
 
-#: What a card shows whose tool broke in a way that nobody foresaw.
-UNKNOWN_RESULT: Final = '{"error": "The result of this call is not known."}'
+#: For a last answer in words.
+NO_CALLS: Final = {"functionCallingConfig": {"mode": "NONE"}}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +72,10 @@ class TurnPlan:
         contents: serialised Content objects, oldest first, the current user message last.
         system_instruction: serialised Content, or None.
         tools: serialised `tools` array, or None.
+        tool_config: `toolConfig` of every request.
+        tool_choice: `functionCallingConfig` of the first request only: what a caller forces is forced once.
         tool_names: Open WebUI's name by declared name.
+        handed_over: Open WebUI's names of the tools that the caller runs itself.
         max_rounds: tool rounds before the model is asked for a last answer.
         level: which level `model_id` stands for.
         others: the levels that the turn may move to; none pins it.
@@ -93,9 +89,11 @@ class TurnPlan:
     system_instruction: bytes | None = None
     tools: bytes | None = None
     tool_config: dict[str, Any] | None = None
+    tool_choice: dict[str, Any] | None = None
     generation_config: dict[str, Any] = field(default_factory=dict)
     safety_settings: list[dict[str, Any]] | None = None
     tool_names: Mapping[str, str] = field(default_factory=dict)
+    handed_over: frozenset[str] = frozenset()
     max_rounds: int = 50
     level: Level = "FLASH"
     others: tuple[Route, ...] = ()
@@ -129,6 +127,7 @@ class TurnEngine:
         record: filled as the turn goes on.
         on_wait: told when the backend waits before it tries again.
         plans: keeps Transfer Plans; None where nothing is kept.
+        call_prefix: begins the id of every call.
     """
 
     def __init__(
@@ -142,9 +141,11 @@ class TurnEngine:
         record: TurnRecord,
         on_wait: OnWait | None = None,
         plans: PlanStore | None = None,
+        call_prefix: str = "call",
     ) -> None:
         self._backend = backend
         self._tools = tools
+        self._call_prefix = call_prefix
         self._journal = journal
         self._media = media
         self._clock = clock
@@ -160,7 +161,8 @@ class TurnEngine:
             EchoError: the backend failed for good, or the answer is none; the events so far stand.
         """
         ladder = self.record.ladder = plan.ladder()
-        self._tools = LevelTools(self._tools, self.record, self._plans)
+        tools = LevelTools(self._tools, self.record, self._plans)
+        rounds = ToolRounds(tools, self._journal, self.record, self._call_prefix)
         self._contents = tuple(plan.contents)
         self._machine = machine = TurnMachine(plan.max_rounds, ladder)
         step, seen = machine.feed(Begin()), 0
@@ -175,11 +177,14 @@ class TurnEngine:
                         async for event in events:
                             yield event
                     step = await self._judge(machine, plan)
-                case RunTools(calls):
-                    async with aclosing(self._run_tools(plan, calls)) as events:
+                case RunTools(calls, last):
+                    running = rounds.run(
+                        calls, names=plan.tool_names, handed_over=plan.handed_over, last=last, locale=plan.locale
+                    )
+                    async with aclosing(running) as events:
                         async for event in events:
                             yield event
-                    step = machine.feed(ToolsAnswered())
+                    step = machine.feed(ToolsAnswered(rounds.end))
                 case Finish(reason):
                     yield UsageCounted(usage_shown(self.record.rounds))
                     yield TurnFinished(reason)
@@ -247,11 +252,19 @@ class TurnEngine:
             contents=[*self._contents, *self.record.hops],
             system_instruction=plan.system_instruction,
             tools=plan.tools,
-            tool_config=plan.tool_config if step.with_tools else {"functionCallingConfig": {"mode": "NONE"}},
+            tool_config=self._tool_config(plan, step),
             generation_config=dict(self.record.ladder.current.generation_config),
             safety_settings=plan.safety_settings,
             continuation_token=step.continuation_token,
         )
+
+    def _tool_config(self, plan: TurnPlan, step: Ask) -> dict[str, Any]:
+        config = dict(plan.tool_config or {})
+        if not step.with_tools:
+            return config | NO_CALLS
+        if plan.tool_choice is not None and not self.record.tool_io:
+            config["functionCallingConfig"] = plan.tool_choice
+        return config
 
     async def _show(self, received: StreamEvent) -> list[TurnEvent]:
         if isinstance(received, ThoughtDelta):
@@ -282,42 +295,3 @@ class TurnEngine:
     def _seen(self, event: TurnEvent) -> TurnEvent:
         self.record.transcript.add(event)
         return event
-
-    async def _run_tools(self, plan: TurnPlan, calls: Sequence[FunctionCallPart]) -> AsyncGenerator[TurnEvent, None]:
-        await self._journal.flush()
-        requests = [self._request(plan, index, call) for index, call in enumerate(calls)]
-        for request in requests:
-            arguments_json = dumps(dict(request.args)).decode()
-            yield self._seen(ToolCalled(call_id=request.card_id, name=request.name, arguments_json=arguments_json))
-        outcomes: dict[str, ToolOutcome] = {}
-        try:
-            async for outcome in self._tools.run(requests):
-                outcomes[outcome.card_id] = outcome
-                yield ToolFinished(
-                    call_id=outcome.card_id, text=outcome.text, files=outcome.files, embeds=outcome.embeds
-                )
-        except Exception:
-            for request in requests:
-                if request.card_id not in outcomes:  # a card without a result would be run again by Open WebUI
-                    yield ToolFinished(call_id=request.card_id, text=UNKNOWN_RESULT)
-            raise
-        await self._keep_responses(calls, requests, outcomes)
-
-    def _request(self, plan: TurnPlan, index: int, call: FunctionCallPart) -> ToolRequest:
-        card_id = f"call_{len(self.record.hops)}_{index}"
-        return ToolRequest(card_id=card_id, name=plan.tool_names.get(call.name, call.name), args=call.args)
-
-    async def _keep_responses(
-        self, calls: Sequence[FunctionCallPart], requests: Sequence[ToolRequest], outcomes: Mapping[str, ToolOutcome]
-    ) -> None:
-        parts = []
-        for call, request in zip(calls, requests, strict=True):
-            outcome = outcomes[request.card_id]
-            parts.append(function_response_part(call, dict(outcome.response), outcome.media))
-            self.record.tool_io.append(
-                {"name": request.name, "args": dict(request.args), "response": dict(outcome.response)}
-            )
-        content = content_json("user", parts)
-        self.record.hops.append(content)
-        await self._journal.content(content)
-        await self._journal.flush()

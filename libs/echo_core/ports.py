@@ -75,6 +75,20 @@ class ModelBackend(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolOutputSlice:
+    """Some characters of a tool's result that was kept whole.
+
+    Args:
+        start: where in the result the text begins.
+        total_chars: how long the result is.
+    """
+
+    text: str
+    start: int
+    total_chars: int
+
+
 class ShadowStore(Protocol):
     """The records of one chat. Any method may raise StateError."""
 
@@ -161,6 +175,22 @@ class ShadowStore(Protocol):
         """Write one value of `echo_settings` unless there is one; the value that stands, whoever wrote it."""
         ...
 
+    async def keep_tool_output(self, message_id: str, call_id: str, text: str) -> None:
+        """Keep a tool's whole result, of which the model was shown only the beginning.
+
+        Args:
+            message_id: the answer that called the tool.
+            call_id: unique among the calls of that answer.
+            text: of any length; without lone surrogates.
+        """
+        ...
+
+    async def read_tool_output(
+        self, message_id: str, call_id: str, start: int, end: int | None
+    ) -> ToolOutputSlice | None:
+        """Characters of a kept result; `start` and `end` are those of a Python slice. None when nothing was kept."""
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolRequest:
@@ -186,6 +216,7 @@ class ToolOutcome:
         text: what the card shows.
         files: Open WebUI file entries for the card.
         embeds: HTML or URLs for the card.
+        sources: what the tool found, in Open WebUI's source shape.
     """
 
     card_id: str
@@ -194,6 +225,7 @@ class ToolOutcome:
     media: tuple[Part, ...] = ()
     files: tuple[Mapping[str, Any], ...] = ()
     embeds: tuple[str, ...] = ()
+    sources: tuple[Mapping[str, Any], ...] = ()
 
 
 class ToolRunner(Protocol):

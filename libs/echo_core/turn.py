@@ -2,9 +2,9 @@
 
     READY ──Begin──▶ ASKING ──Answered(tool calls)──▶ RUNNING_TOOLS
                      ▲ │ ▲ ▲                               │
-       Answered(more)│ │ │ └──────────ToolsAnswered────────┘
-       Broken(retry, ┘ │ └─Answered(empty, bad call: nudge)
-       resume, lower)  │
+       Answered(more)│ │ │ └──────────ToolsAnswered────────┤
+       Broken(retry, ┘ │ └─Answered(empty, bad call: nudge)│
+       resume, lower)  │                                   └─ToolsAnswered(handed over)──▶ DONE
                        ├──Answered(complete, cut short)──▶ DONE
                        └──Answered(blocked), Broken(for good), repairs used up──▶ FAILED
 
@@ -27,6 +27,7 @@ from echo_constants import EchoError
 from echo_core.answer_errors import IllegalTransition, error_for
 from echo_core.mending import standing
 from echo_core.routing import Ladder
+from echo_core.tool_rounds import RoundEnd
 from echo_prompts import NudgeKind
 from echo_protocol import FunctionCallPart, StreamResult
 
@@ -89,7 +90,13 @@ class Broken:
 
 @dataclass(frozen=True, slots=True)
 class ToolsAnswered:
-    """Every call of the last step has its response."""
+    """Every call of the last step has its response, or is the caller's to answer.
+
+    Args:
+        end: `conclude` asks for a last answer in words, `handed_over` ends the turn.
+    """
+
+    end: RoundEnd = "again"
 
 
 TurnInput = Begin | Answered | Broken | ToolsAnswered
@@ -117,16 +124,21 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class RunTools:
-    """Run the calls of one step and collect their responses in call order."""
+    """Run the calls of one step and collect their responses in call order.
+
+    Args:
+        last: no round may follow.
+    """
 
     calls: tuple[FunctionCallPart, ...]
+    last: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Finish:
     """The turn is over."""
 
-    reason: Literal["stop", "length"]
+    reason: Literal["stop", "length", "tool_calls"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +206,7 @@ class TurnMachine:
                 self._in_a_row = 0
                 self._rounds_left -= 1
                 calls = tuple(part for part in result.parts if isinstance(part, FunctionCallPart))
-                return TurnState.RUNNING_TOOLS, RunTools(calls)
+                return TurnState.RUNNING_TOOLS, RunTools(calls, last=self._rounds_left <= 0)
             case "continuation":
                 self._in_a_row = 0
                 return TurnState.ASKING, Ask(
@@ -231,7 +243,12 @@ class TurnMachine:
             return TurnState.ASKING, on
         return TurnState.FAILED, Fail(error)
 
-    def _tools_answered(self, _: TurnInput) -> tuple[TurnState, Step]:
+    def _tools_answered(self, given: TurnInput) -> tuple[TurnState, Step]:
+        assert isinstance(given, ToolsAnswered)  # noqa: S101 (the table row guarantees it)
+        if given.end == "handed_over":
+            return TurnState.DONE, Finish("tool_calls")
+        if given.end == "conclude":
+            self._rounds_left = 0
         return TurnState.ASKING, Ask(with_tools=self._rounds_left > 0)
 
     def _may_mend(self) -> bool:

@@ -3,6 +3,8 @@
 from echo_events.render_chat import ChatChunkRenderer, CompletionBuilder
 from echo_events.render_responses import ResponsesRenderer, api_failure, page_failure
 from echo_events.types import (
+    CallsHandedOver,
+    HandedCall,
     MediaShown,
     NoticeShown,
     SourcesFound,
@@ -21,8 +23,10 @@ from echo_events.types import (
 )
 
 __all__ = [
+    "CallsHandedOver",
     "ChatChunkRenderer",
     "CompletionBuilder",
+    "HandedCall",
     "MediaShown",
     "NoticeShown",
     "ResponsesRenderer",

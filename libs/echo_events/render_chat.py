@@ -5,6 +5,7 @@ from typing import Any
 from echo_events.render_responses import api_failure, finish_chunk
 from echo_events.types import (
     PARAGRAPH,
+    CallsHandedOver,
     MediaShown,
     TextStreamed,
     ThoughtStreamed,
@@ -52,6 +53,8 @@ class ChatChunkRenderer:
             case ToolCalled():
                 self._in_text = False
                 return []
+            case CallsHandedOver():
+                return [self._delta(tool_calls=[{"index": at, **one} for at, one in enumerate(_tool_calls(event))])]
             case MediaShown(url):
                 return [self._delta(content=f"\n![image]({url})\n")]
             case UsageCounted(usage):
@@ -63,7 +66,7 @@ class ChatChunkRenderer:
             case _:
                 return []
 
-    def _delta(self, **delta: str) -> Wire:
+    def _delta(self, **delta: Any) -> Wire:
         if not self._begun:
             self._begun = True
             delta = {"role": "assistant", **delta}
@@ -79,6 +82,7 @@ class CompletionBuilder:
         self._usage: Wire = {}
         self._reason = "stop"
         self._failure: TurnFailed | None = None
+        self._tool_calls: list[Wire] = []
 
     def add(self, event: TurnEvent) -> None:
         """Take one event in."""
@@ -89,6 +93,8 @@ class CompletionBuilder:
                 self._reason = reason
             case TurnFailed():
                 self._failure = event
+            case CallsHandedOver():
+                self._tool_calls = _tool_calls(event)
             case MediaShown(url):
                 self._transcript.add(TextStreamed(f"\n![image]({url})\n"))
             case _:
@@ -102,7 +108,9 @@ class CompletionBuilder:
     def build(self) -> Wire:
         """The completion; with `error` beside it when the turn failed after some text."""
         seen = self._transcript
-        message = {"role": "assistant", "content": seen.text}
+        message: Wire = {"role": "assistant", "content": seen.text}
+        if self._tool_calls:
+            message |= {"content": seen.text or None, "tool_calls": self._tool_calls}
         if seen.thoughts:
             message["reasoning_content"] = seen.thoughts
         completion = {**self._head, "choices": [{"index": 0, "message": message, "finish_reason": self._reason}]}
@@ -111,3 +119,11 @@ class CompletionBuilder:
         if self._failure is not None:
             completion |= api_failure(self._failure)
         return completion
+
+
+def _tool_calls(event: CallsHandedOver) -> list[Wire]:
+    """Source: OpenAI API reference, chat completion object, `tool_calls`."""
+    return [
+        {"id": call.call_id, "type": "function", "function": {"name": call.name, "arguments": call.arguments_json}}
+        for call in event.calls
+    ]

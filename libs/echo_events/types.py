@@ -69,6 +69,27 @@ class ToolFinished:
 
 
 @dataclass(frozen=True, slots=True)
+class HandedCall:
+    """One call of a tool that an API caller declared.
+
+    Args:
+        call_id: unique among all answers; the caller sends it back with the result.
+        arguments_json: a JSON object as text.
+    """
+
+    call_id: str
+    name: str
+    arguments_json: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallsHandedOver:
+    """The model called tools that the caller runs itself; the turn ends, and the caller goes on with the results."""
+
+    calls: tuple[HandedCall, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class MediaShown:
     """The model made an image; it was stored and has an address."""
 
@@ -138,6 +159,7 @@ TurnEvent = (
     | TextStreamed
     | ToolCalled
     | ToolFinished
+    | CallsHandedOver
     | MediaShown
     | SourcesFound
     | NoticeShown

@@ -1,5 +1,6 @@
 """The hashes of the Suture. All are `sha256:` and 64 hex digits. Source: docs/design.md section 4."""
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from echo_utils import canonical_json, normalise_visible_text, sha256_tagged, untagged
@@ -29,9 +30,14 @@ def sealed_hash(*, contents_json: bytes, overlay_json: bytes = b"[]") -> str:
     return sha256_tagged(len(contents_json).to_bytes(8, "big"), contents_json, overlay_json)
 
 
-def client_hash(role: str, text: str, parent: str = ROOT_PARENT) -> str:
-    """Chain over what API callers send back: role and visible text only. `assistant` and `model` are one role."""
-    said = {"role": "model" if role == "assistant" else role, "text": normalise_visible_text(text)}
+def client_hash(role: str, text: str, parent: str = ROOT_PARENT, call_ids: Sequence[str] = ()) -> str:
+    """Chain over what API callers send back: role, visible text, and the ids of the calls that were handed to them.
+
+    `assistant` and `model` are one role.
+    """
+    said: dict[str, Any] = {"role": "model" if role == "assistant" else role, "text": normalise_visible_text(text)}
+    if call_ids:
+        said["calls"] = list(call_ids)
     return sha256_tagged(canonical_json(said), untagged(parent).encode("ascii"))
 
 

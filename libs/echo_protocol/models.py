@@ -53,6 +53,8 @@ class Capabilities:
         sampling_params: False when temperature, topP and topK are refused or ignored; they are then left out.
         multimodal_responses: media may go inside a functionResponse.
         json_with_tools: a JSON format and function declarations may be in one request.
+        google_tools: wire names of Google's own tools that it can use. Source: Gemini API docs, Tools, by model.
+        mixes_tools: those may stand beside function declarations. Source: Gemini API docs, Tool combination.
         continuation: long answers end with CONTINUATION and go on by token.
     """
 
@@ -62,6 +64,8 @@ class Capabilities:
     sampling_params: bool = True
     multimodal_responses: bool = False
     json_with_tools: bool = False
+    google_tools: frozenset[str] = frozenset()
+    mixes_tools: bool = False
     continuation: bool = False
     explicit_cache: bool = False
     implicit_cache_min_tokens: int = 4096

@@ -76,19 +76,25 @@ def visible_text(content: str, output_items: Iterable[Mapping[str, Any]] = ()) -
     return split_thought_process("\n".join(text for text in texts if text) if texts else content)[1]
 
 
-def openai_messages_to_contents(messages: Iterable[Mapping[str, Any]]) -> tuple[str, list[Content]]:
+def openai_messages_to_contents(
+    messages: Iterable[Mapping[str, Any]], known_calls: Mapping[str, FunctionCallPart] | None = None
+) -> tuple[str, list[Content]]:
     """The history of an API caller.
 
     Roles alternate in the result, and a run of `tool` messages is one user turn. The caller's `tool_call_id` links
     results to calls but does not go on the wire, because Gemini never issued it. A result whose call is missing is
     kept as text. Calls without a result are left for `close_dangling_calls`.
 
+    Args:
+        messages: OpenAI-shaped, oldest first.
+        known_calls: calls made before these messages, by the id that the caller uses.
+
     Returns:
         (system text, contents): system and developer messages joined by a blank line, and the rest.
     """
     system: list[str] = []
     contents: list[Content] = []
-    calls: dict[str, FunctionCallPart] = {}
+    calls = dict(known_calls or {})
     for message in messages:
         role = message.get("role")
         content = message.get("content")

@@ -46,15 +46,20 @@ class ToolConversion:
         declarations: functionDeclarations, sorted by name, so that their bytes do not depend on load order.
         original_names: Gemini name → Open WebUI name, for every declaration.
         left_out: (Open WebUI name, why) of tools that could not be declared.
+        google: wire names of Google's own tools that stand beside them.
     """
 
     declarations: tuple[dict[str, Any], ...]
     original_names: Mapping[str, str]
     left_out: tuple[tuple[str, Bilingual], ...] = ()
+    google: tuple[str, ...] = ()
 
     def tools_json(self) -> bytes | None:
         """The `tools` array for `request_json`; None when there is nothing to declare."""
-        return dumps([{"functionDeclarations": list(self.declarations)}]) if self.declarations else None
+        array: list[dict[str, Any]] = [{name: {}} for name in self.google]
+        if self.declarations:
+            array.insert(0, {"functionDeclarations": list(self.declarations)})
+        return dumps(array) if array else None
 
 
 def convert_owui_tools(specs: Iterable[Mapping[str, Any]], *, backend: Backend = "ai_studio") -> ToolConversion:

@@ -222,15 +222,89 @@ async def keep_image(request: Any, metadata: Mapping[str, Any], user: Mapping[st
 
 
 async def readable_result(
-    request: Any, name: str, result: Any, tool: Mapping[str, Any], metadata: Mapping[str, Any], user: Mapping[str, Any]
+    request: Any,
+    name: str,
+    result: Any,
+    tool: Mapping[str, Any],
+    metadata: Mapping[str, Any],
+    user: Mapping[str, Any],
+    *,
+    off_loop: bool = False,
 ) -> tuple[str, list[Any], list[Any]]:
-    """A tool's raw return as Open WebUI itself reads it: text, files, embeds."""
+    """A tool's raw return as Open WebUI itself reads it: text, files, embeds.
+
+    Args:
+        request: of the call.
+        name: the tool's.
+        result: what it returned.
+        tool: its entry in `__tools__`.
+        metadata: Open WebUI's, for the files that it stores.
+        user: whose files they become.
+        off_loop: read in a thread; not for results of MCP servers, whose media Open WebUI stores in its database.
+    """
     from open_webui.utils.middleware import process_tool_result
 
-    text, files, embeds = await process_tool_result(
-        request, name, result, tool.get("type", ""), bool(tool.get("direct")), metadata, await _user_model(user)
+    kind = tool.get("type", "")
+    reading = process_tool_result(
+        request, name, result, kind, bool(tool.get("direct")), metadata, await _user_model(user)
     )
+    if off_loop and kind != "mcp":
+        import asyncio
+
+        text, files, embeds = await asyncio.to_thread(asyncio.run, reading)
+    else:
+        text, files, embeds = await reading
     return "" if text is None else str(text), list(files or []), list(embeds or [])
+
+
+async def permitted(user: Mapping[str, Any], feature: str) -> bool:
+    """Whether a user may use one of the chat bar's features (`web_search`, `code_interpreter`, `image_generation`)."""
+    from open_webui.models.config import Config
+    from open_webui.utils.access_control import has_permission
+
+    if user.get("role") == "admin":
+        return True
+    granted = await has_permission(str(user.get("id")), f"features.{feature}", await Config.get("user.permissions"))
+    return bool(granted)
+
+
+async def search_engine() -> str:
+    """The search engine that the administrator configured, "" when web search is off."""
+    from open_webui.models.config import Config
+
+    return str(await Config.get("web.search.engine") or "") if await Config.get("web.search.enable") else ""
+
+
+async def search_web(request: Any, user: Mapping[str, Any], query: str, count: int | None) -> str:
+    """Search with Open WebUI's engine; JSON of title, link and snippet."""
+    from open_webui.tools.builtin import search_web as search
+
+    plain = {key: value for key, value in user.items() if key != "valves"}
+    return str(await search(query, count, __request__=request, __user__=plain))
+
+
+def tool_sources(name: str, args: Mapping[str, Any], text: str, tool: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What one of Open WebUI's own tools found, as sources; [] for other tools."""
+    from open_webui.utils.middleware import CITATION_TOOL_NAMES, get_citation_source_from_tool_result
+
+    if name not in CITATION_TOOL_NAMES or not text:
+        return []
+    sources = get_citation_source_from_tool_result(
+        tool_name=name, tool_params=dict(args), tool_result=text, tool_id=str(tool.get("tool_id") or "")
+    )
+    return [dict(source) for source in sources]
+
+
+async def approval_mode(chat_id: str) -> str | None:
+    """The tool permissions that a chat has now (`ask` or `full`), None when it has none of its own."""
+    from open_webui.internal.db import get_async_db_context
+    from open_webui.models.chats import Chat
+    from sqlalchemy import select
+
+    query = select(Chat.chat["params"]["tool_approval_mode"].as_string()).where(Chat.id == chat_id)
+    async with get_async_db_context() as db:
+        mode = (await db.execute(query)).scalar_one_or_none()
+    return None if mode is None else str(mode)
 
 
 async def _user_model(user: Mapping[str, Any]) -> Any:

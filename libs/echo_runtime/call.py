@@ -22,14 +22,14 @@ class PipeCall:
         user: Open WebUI's user as a dict; `valves` holds this plugin's UserValves.
         metadata: Open WebUI's request metadata.
         valves: the administrator's Valves, as they were when the call came in.
-        tools: `__tools__`: name → {callable, spec, …}.
+        tools: `__tools__` as it came: name → {callable, spec, …}, a list of specs, or nothing; see `toolset`.
     """
 
     body: Mapping[str, Any]
     user: Mapping[str, Any]
     metadata: MutableMapping[str, Any]
     valves: Any
-    tools: Mapping[str, Any]
+    tools: Any
     task: str | None = None
     event_emitter: Emitter | None = None
     event_call: Emitter | None = None

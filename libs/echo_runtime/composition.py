@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 from weakref import WeakKeyDictionary
@@ -88,12 +88,21 @@ def build() -> Orchestrator:
     Raises:
         SecretKeyMissingError: there is no secret to encrypt keys with.
     """
-    shared = services()
+    return assemble(services(), os.environ)
+
+
+def assemble(shared: Services, env: Mapping[str, str]) -> Orchestrator:
+    """The orchestrator over the services given.
+
+    Args:
+        shared: its files and connections belong to the running event loop.
+        env: the process environment.
+    """
     catalogue = Catalogue.load()
     stores = ChatStores(shared.sessions, shared.clock)
     scopes = Scopes(catalogue)
     return Orchestrator(
-        backends=Backends(shared.keys, shared.clock, os.environ),
+        backends=Backends(shared.keys, shared.clock, env),
         stores=stores,
         contexts=ContextBuilder(
             catalogue,
@@ -105,5 +114,5 @@ def build() -> Orchestrator:
         scopes=scopes,
         prices=PriceList(catalogue, shared.clock),
         clock=shared.clock,
-        env_base_url=os.environ.get("GEMINI_BASE_URL", ""),
+        env_base_url=env.get("GEMINI_BASE_URL", ""),
     )

@@ -12,18 +12,18 @@ from echo_protocol import (
     Catalogue,
     ModelInfo,
     ToolConversion,
-    content_json,
-    convert_owui_tools,
     generation_settings,
     openai_messages_to_contents,
 )
-from echo_runtime.api_sessions import ApiHistory
+from echo_runtime.api_sessions import ApiHistory, retold
 from echo_runtime.briefings import Briefed, Briefings, plain_system
 from echo_runtime.call import PipeCall
 from echo_runtime.chains import RequestChain, SavedChain
 from echo_runtime.history import HistoryBuilder, Rebuilt
 from echo_runtime.scopes import Reader
 from echo_runtime.settings import Settings
+from echo_runtime.tool_config import tool_config, tooling_of
+from echo_runtime.toolset import Toolset
 
 #: All categories that Gemini's API takes a threshold for. Source: https://ai.google.dev/api/generate-content
 HARM_CATEGORIES: Final = (
@@ -31,11 +31,6 @@ HARM_CATEGORIES: Final = (
     "HARM_CATEGORY_HATE_SPEECH",
     "HARM_CATEGORY_SEXUALLY_EXPLICIT",
     "HARM_CATEGORY_DANGEROUS_CONTENT",
-)
-
-LEFT_OUT: Final = Bilingual(
-    en="The tool {name} cannot be offered to Gemini: {why}",
-    fr="L'outil {name} ne peut pas être proposé à Gemini : {why}",
 )
 
 
@@ -60,6 +55,7 @@ class Prepared:
         plan: what is sent.
         reader: what answers, and under which key.
         history: the conversation that the plan was made from, and where the answer belongs in it.
+        tools: who runs which tool.
         notices: what the user is told before the answer, in the user's language.
         overlay_json: what the model is told beside the question; sealed with the answer.
     """
@@ -67,6 +63,7 @@ class Prepared:
     plan: TurnPlan
     reader: Reader
     history: Rebuilt
+    tools: Toolset
     notices: tuple[str, ...] = ()
     overlay_json: bytes = NO_OVERLAY
 
@@ -107,8 +104,8 @@ class ContextBuilder:
         system_text, history = await self._conversation(call, store, reader)
         if not history.contents and not history.question and not history.lead:
             raise NothingAsked(f"{len(call.body.get('messages') or [])} messages hold nothing to answer")
-        tools = convert_owui_tools([tool["spec"] for tool in call.tools.values()], backend=self.backend_name)
-        briefed = await self._briefed(call, system_text, store, history, tools)
+        tooling = await tooling_of(call, store, model, self.backend_name)
+        briefed = await self._briefed(call, system_text, store, history, tooling.conversion)
         generation = generation_settings(
             model,
             _params(call, settings),
@@ -120,23 +117,25 @@ class ContextBuilder:
             contents=history.sent(briefed.overlay),
             system_instruction=briefed.system,
             tools=briefed.tools,
+            tool_config=tool_config(briefed.tools),
+            tool_choice=tooling.choice,
             generation_config=generation.config,
             safety_settings=_safety(settings),
             tool_names=briefed.names,
+            handed_over=tooling.toolset.handed_over,
             max_rounds=settings.max_tool_rounds,
-        )
-        left_out = (
-            LEFT_OUT.render(call.locale, name=name, why=why.render(call.locale)) for name, why in tools.left_out
+            locale=call.locale,
         )
         told = (notice.render(call.locale) for notice in generation.notices)
-        return Prepared(plan, reader, history, (*left_out, *told), briefed.overlay)
+        return Prepared(plan, reader, history, tooling.toolset, (*tooling.notices, *told), briefed.overlay)
 
     async def _conversation(self, call: PipeCall, store: ShadowStore | None, reader: Reader) -> tuple[str, Rebuilt]:
-        system_text, contents = openai_messages_to_contents(call.body.get("messages") or [])
+        messages = call.body.get("messages") or []
+        system_text, _ = openai_messages_to_contents(m for m in messages if m.get("role") in ("system", "developer"))
         if store is None:
-            return system_text, Rebuilt(contents=tuple(content_json(c.role, c.parts) for c in contents))
+            return system_text, Rebuilt(contents=retold(messages, reader))
         if call.is_api:
-            return system_text, await self._api_history.rebuild(call.body.get("messages") or [], store, reader)
+            return system_text, await self._api_history.rebuild(messages, store, reader)
         chain = await RequestChain.read(call) if call.is_temporary else SavedChain(call)
         return system_text, await self._histories.rebuild(call, store, chain, reader)
 

@@ -11,6 +11,7 @@ from starlette.responses import StreamingResponse
 from echo_core.engine import TurnEngine
 from echo_core.ports import Clock, ShadowStore
 from echo_events import (
+    CallsHandedOver,
     ChatChunkRenderer,
     CompletionBuilder,
     NoticeShown,
@@ -34,6 +35,7 @@ from echo_runtime.settings import Settings, settings_of
 from echo_runtime.stages import run_missing_stages
 from echo_runtime.stores import ChatStores
 from echo_runtime.tasks import answer_task
+from echo_runtime.tool_results import ResultReader
 from echo_runtime.tool_runner import OwuiToolRunner
 from echo_runtime.waiting import WaitNotices
 from echo_utils import dumps
@@ -164,12 +166,13 @@ class Orchestrator:
         sealer = AnswerSealer(call, store, prepared, self._scopes, self._prices)
         engine = TurnEngine(
             backend=endpoint.client,
-            tools=OwuiToolRunner(call, settings.tool_timeout_s),
+            tools=self._tools(call, settings, store, prepared, sealer.answer_id),
             journal=sealer.journal,
             media=OwuiMediaStore(call),
             clock=self._clock,
             record=sealer.record,
             on_wait=waits.waiting,
+            call_prefix=sealer.call_prefix,
         )
         try:
             async with sealer.sealing(), aclosing(engine.run(prepared.plan)) as events:
@@ -177,11 +180,20 @@ class Orchestrator:
                     await waits.over()
                     if isinstance(event, UsageCounted):
                         event = await sealer.usage()  # with prices and the chat's totals, which the engine has not
+                    if isinstance(event, CallsHandedOver):
+                        sealer.handed_over = tuple(one.call_id for one in event.calls)
                     if isinstance(event, TurnFinished):
                         await sealer.seal("complete")
                     yield event
         finally:
             await waits.over()
+
+    def _tools(
+        self, call: PipeCall, settings: Settings, store: ShadowStore | None, prepared: Prepared, answer_id: str
+    ) -> OwuiToolRunner:
+        sees_media = prepared.reader.model.capabilities.multimodal_responses
+        results = ResultReader(call, store, answer_id, sees_media=sees_media)
+        return OwuiToolRunner(call, prepared.tools.runnable, results, settings.tool_timeout_s)
 
     def _settings(self, call: PipeCall) -> Settings:
         return settings_of(call, self._env_base_url)

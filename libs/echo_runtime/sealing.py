@@ -61,8 +61,20 @@ class AnswerSealer:
         self._prices = prices
         self._sealed = False
         self._message_id = call.message_id or f"api-{secrets.token_hex(8)}"
+        #: Calls that were handed to an API caller, which finds this answer again by their ids.
+        self.handed_over: tuple[str, ...] = ()
         self.journal: TurnJournal = NoJournal() if store is None else StoreJournal(store, self._message_id)
         self.record = TurnRecord(prepared.history.lead, prepared.history.before)
+
+    @property
+    def answer_id(self) -> str:
+        """The message that is being written, or what stands for one."""
+        return self._message_id
+
+    @property
+    def call_prefix(self) -> str:
+        """Begins the ids of calls: an API caller sends them back, so there they are unique among all answers."""
+        return f"call_{self._message_id.removeprefix('api-')}" if self._call.is_api else "call"
 
     @asynccontextmanager
     async def sealing(self) -> AsyncIterator[None]:
@@ -137,5 +149,5 @@ class AnswerSealer:
             state=state,
             backend=self._prepared.reader.signer,
             model_id=self._prepared.reader.model.id,
-            client_hash=client_hash("model", visible_text, client_parent) if client_parent else "",
+            client_hash=client_hash("model", visible_text, client_parent, self.handed_over) if client_parent else "",
         )

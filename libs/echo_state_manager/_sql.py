@@ -213,8 +213,12 @@ FORGET_BEFORE: Final = (
 FORGET_ORPHANS: Final = (
     "DELETE FROM rich_payloads WHERE message_id NOT IN (SELECT message_id FROM message_shadows)",
     "DELETE FROM cognitive_signatures WHERE message_id NOT IN (SELECT message_id FROM message_shadows)",
-    """DELETE FROM tool_journal WHERE cumulative_hash NOT IN (
-        SELECT cumulative_hash FROM message_shadows UNION SELECT cumulative_hash FROM rich_payloads)""",
+    # Keys of kept tool results are `output:{message}:{call}…`, see `_outputs`.
+    """DELETE FROM tool_journal WHERE CASE WHEN cumulative_hash LIKE 'output:%'
+        THEN substr(cumulative_hash, 8, instr(substr(cumulative_hash, 8), ':') - 1)
+            NOT IN (SELECT message_id FROM message_shadows)
+        ELSE cumulative_hash NOT IN (
+            SELECT cumulative_hash FROM message_shadows UNION SELECT cumulative_hash FROM rich_payloads) END""",
     """DELETE FROM suture_index WHERE cumulative_hash NOT IN (
         WITH RECURSIVE needed (hash) AS (
             SELECT cumulative_hash FROM message_shadows

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from echo_constants import StateError
+from echo_core.ports import ToolOutputSlice
 from echo_core.records import Seal, Shadow, SignatureRow, VersionLock
 from echo_state_manager._load import is_locked_at
 
@@ -18,6 +19,7 @@ class MemoryShadowStore:
         self._tool_io: dict[str, bytes] = {}
         self._turn_log: dict[str, list[bytes]] = {}
         self._settings: dict[str, str] = {}
+        self._outputs: dict[tuple[str, str], str] = {}
 
     def take_notices(self) -> tuple[StateError, ...]:
         """Always empty: memory is never found damaged."""
@@ -133,6 +135,20 @@ class MemoryShadowStore:
     async def claim_setting(self, key: str, value: str) -> str:
         """Write one value of the settings unless there is one; the value that stands."""
         return self._settings.setdefault(key, value)
+
+    async def keep_tool_output(self, message_id: str, call_id: str, text: str) -> None:
+        """Keep a tool's whole result."""
+        self._outputs[(message_id, call_id)] = text
+
+    async def read_tool_output(
+        self, message_id: str, call_id: str, start: int, end: int | None
+    ) -> ToolOutputSlice | None:
+        """Characters of a kept result; None when nothing was kept."""
+        whole = self._outputs.get((message_id, call_id))
+        if whole is None:
+            return None
+        first, last, _ = slice(start, end).indices(len(whole))
+        return ToolOutputSlice(text=whole[first:last], start=first, total_chars=len(whole))
 
     def _carry(self, before: Shadow, after: Shadow) -> None:
         """What hangs on a message's hash moves along when only its parent changed."""

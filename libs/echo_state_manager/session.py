@@ -6,8 +6,9 @@ from functools import partial
 from anyio import to_thread
 
 from echo_constants import StateError
+from echo_core.ports import ToolOutputSlice
 from echo_core.records import Seal, Shadow, SignatureRow, VersionLock
-from echo_state_manager import _load, _save
+from echo_state_manager import _load, _outputs, _save
 from echo_state_manager._batch import Batch, in_batches
 from echo_state_manager._cache import ShadowCache
 from echo_state_manager._database import Transaction
@@ -181,6 +182,18 @@ class SessionStore:
             await self.save_setting(key, value)
             return value
         return from_sql(rows[0][0])
+
+    async def keep_tool_output(self, message_id: str, call_id: str, text: str) -> None:
+        """Keep a tool's whole result in pieces; building them leaves the event loop."""
+        batch = Batch(self.file.now_s)
+        await to_thread.run_sync(_outputs.save_tool_output, batch, message_id, call_id, text)
+        await self.file.execute(batch)
+
+    async def read_tool_output(
+        self, message_id: str, call_id: str, start: int, end: int | None
+    ) -> ToolOutputSlice | None:
+        """Characters of a kept result; None when nothing was kept, or not all of it is readable."""
+        return await self.file.read(lambda tx: _outputs.load_tool_output(tx, message_id, call_id, start, end))
 
     async def _read_shadows(self, message_ids: Sequence[str]) -> dict[str, Shadow]:
         rows = await self.file.rows(SELECT_SHADOWS, (json_ids(message_ids),))

@@ -227,3 +227,20 @@ class TestShadowStore:
 
     async def test_a_fresh_store_has_no_notices(self, store: ShadowStore) -> None:
         assert tuple(store.take_notices()) == ()
+
+    async def test_a_kept_tool_result_is_read_in_ranges(self, store: ShadowStore) -> None:
+        whole = "".join(f"{n:06d}é" for n in range(30_000))
+        await store.keep_tool_output("m1", "call_1_0", whole)
+        for start, end in ((0, 10), (65_530, 65_550), (100_000, 200_000), (-7, None), (209_990, 999_999), (5, 5)):
+            kept = await store.read_tool_output("m1", "call_1_0", start, end)
+            assert kept is not None
+            assert (kept.text, kept.total_chars) == (whole[start:end], len(whole))
+            assert whole[kept.start :].startswith(kept.text)
+        assert await store.read_tool_output("m1", "call_1_1", 0, 10) is None
+        assert await store.read_tool_output("m2", "call_1_0", 0, 10) is None
+
+    async def test_a_kept_tool_result_of_the_same_call_is_replaced(self, store: ShadowStore) -> None:
+        await store.keep_tool_output("m1", "c", "x" * 200_000)
+        await store.keep_tool_output("m1", "c", "short")
+        kept = await store.read_tool_output("m1", "c", 0, None)
+        assert kept is not None and (kept.text, kept.total_chars) == ("short", 5)

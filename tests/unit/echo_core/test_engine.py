@@ -1,5 +1,6 @@
 import json
 from contextlib import aclosing
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -7,9 +8,14 @@ import pytest
 
 from echo_constants import AuthError, EchoError, UpstreamError
 from echo_core import PromptBlocked, TokensSpentThinking, TurnEngine, TurnPlan, TurnRecord
+from echo_core.loops import LAST_ROUND_NOTE, REPEATS_NOTE, STUCK_NOTE
 from echo_core.ports import OnWait, ToolRequest
+from echo_core.tool_rounds import ROUND_NOTICES
 from echo_events import (
+    CallsHandedOver,
+    HandedCall,
     MediaShown,
+    NoticeShown,
     SourcesFound,
     TextStreamed,
     ThoughtEnded,
@@ -115,6 +121,49 @@ async def test_after_the_last_round_the_model_is_asked_for_words() -> None:
     assert modes == [None, None, None, "NONE"]
     assert all(request["tools"] == backend.requests[0]["tools"] for request in backend.requests)
     assert events[-1] == TurnFinished("stop")
+
+
+async def test_the_last_round_is_told_to_the_model_and_to_the_user() -> None:
+    steps: list[list[Any]] = [[chunk(call("a", n=n), call("b"), finish="STOP")] for n in range(3)]
+    backend = ScriptedBackend(*steps, [chunk({"text": "enough"}, finish="STOP")])
+    events = await run(engine_over(backend), replace(PLAN, locale="fr"))
+    responses = [part["functionResponse"]["response"] for part in backend.requests[-1]["contents"][-1]["parts"]]
+    assert responses == [{"output": "a done"}, {"output": "b done", "note": LAST_ROUND_NOTE}]
+    [notice] = [event for event in events if isinstance(event, NoticeShown)]
+    assert notice == NoticeShown(ROUND_NOTICES["last_round"].fr, "warning")
+
+
+async def test_a_model_that_repeats_itself_is_told_and_then_asked_for_words() -> None:
+    steps: list[list[Any]] = [[chunk(call("a"), finish="STOP")] for _ in range(5)]
+    backend = ScriptedBackend(*steps, [chunk({"text": "I give up."}, finish="STOP")])
+    events = await run(engine_over(backend), replace(PLAN, max_rounds=50))
+    contents = backend.requests[-1]["contents"]
+    notes = [c["parts"][0]["functionResponse"]["response"].get("note") for c in contents[2::2]]
+    assert notes == [None, None, REPEATS_NOTE, REPEATS_NOTE, STUCK_NOTE]
+    assert backend.requests[-1]["toolConfig"]["functionCallingConfig"] == {"mode": "NONE"}
+    assert NoticeShown(ROUND_NOTICES["stuck"].en, "warning") in events
+    assert events[-1] == TurnFinished("stop")
+
+
+async def test_calls_of_the_callers_own_tools_end_the_turn_and_wait_for_it() -> None:
+    backend = ScriptedBackend([chunk(call("ours"), call("theirs", "id2", x=1), finish="STOP")])
+    engine = engine_over(backend)
+    events = await run(engine, replace(PLAN, handed_over=frozenset({"theirs"})))
+    [cards] = [event for event in events if isinstance(event, ToolCalled)]
+    assert cards.name == "ours"
+    [handed] = [event for event in events if isinstance(event, CallsHandedOver)]
+    assert handed.calls == (HandedCall("call_1_1", "theirs", '{"x":1}'),)
+    assert events[-1] == TurnFinished("tool_calls")
+    _, answered = engine.record.hops
+    assert [part["functionResponse"]["name"] for part in json.loads(answered)["parts"]] == ["ours"]
+
+
+async def test_without_calls_the_flag_for_googles_tools_stays_in_the_request() -> None:
+    steps: list[list[Any]] = [[chunk(call("a", n=n), finish="STOP")] for n in range(3)]
+    backend = ScriptedBackend(*steps, [chunk({"text": "enough"}, finish="STOP")])
+    flag = {"includeServerSideToolInvocations": True}
+    await run(engine_over(backend), replace(PLAN, tool_config=flag))
+    assert backend.requests[-1]["toolConfig"] == flag | {"functionCallingConfig": {"mode": "NONE"}}
 
 
 async def test_a_continuation_sends_the_same_request_with_the_token() -> None:

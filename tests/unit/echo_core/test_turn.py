@@ -44,3 +44,21 @@ def test_without_rounds_left_the_model_is_asked_without_tools() -> None:
     machine.feed(Begin())
     machine.feed(Answered(CALLS))
     assert machine.feed(ToolsAnswered()) == Ask(with_tools=False)
+
+
+def test_a_stuck_turn_is_asked_for_words_and_a_handed_over_one_ends() -> None:
+    for end, step in (("conclude", Ask(with_tools=False)), ("handed_over", Finish("tool_calls"))):
+        machine = machine_of(9)
+        machine.feed(Begin())
+        machine.feed(Answered(CALLS))
+        assert machine.feed(ToolsAnswered(end)) == step  # type: ignore[arg-type]
+
+
+def test_the_last_round_is_known_before_it_runs() -> None:
+    machine = machine_of(2)
+    machine.feed(Begin())
+    rounds = []
+    for _ in range(2):
+        rounds.append(machine.feed(Answered(CALLS)))
+        machine.feed(ToolsAnswered())
+    assert [step.last for step in rounds if isinstance(step, RunTools)] == [False, True]

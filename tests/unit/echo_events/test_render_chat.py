@@ -1,6 +1,8 @@
 from echo_events import (
+    CallsHandedOver,
     ChatChunkRenderer,
     CompletionBuilder,
+    HandedCall,
     MediaShown,
     NoticeShown,
     TextStreamed,
@@ -87,3 +89,22 @@ def test_api_callers_get_images_as_links() -> None:
     builder = CompletionBuilder(**HEAD)
     builder.add(MediaShown("/api/v1/files/1/content"))
     assert "![image](/api/v1/files/1/content)" in builder.build()["choices"][0]["message"]["content"]
+
+
+HANDED = CallsHandedOver((HandedCall("id1", "weather", '{"city":"Lyon"}'),))
+CALLED = {"id": "id1", "type": "function", "function": {"name": "weather", "arguments": '{"city":"Lyon"}'}}
+
+
+def test_calls_of_the_callers_own_tools_are_a_delta_with_indices() -> None:
+    [delta] = ChatChunkRenderer(**HEAD).render(HANDED)
+    assert delta["choices"][0]["delta"] == {"role": "assistant", "tool_calls": [{"index": 0, **CALLED}]}
+
+
+def test_a_completion_of_nothing_but_calls_has_no_content() -> None:
+    builder = CompletionBuilder(**HEAD)
+    for event in (HANDED, TurnFinished("tool_calls")):
+        builder.add(event)
+    assert builder.refusal is None
+    [choice] = builder.build()["choices"]
+    assert choice["message"] == {"role": "assistant", "content": None, "tool_calls": [CALLED]}
+    assert choice["finish_reason"] == "tool_calls"

@@ -70,6 +70,22 @@ async def test_a_conversation_that_goes_on_keeps_the_hashes_of_its_ancestors_onl
     assert (await verify(store)).breaks == ()
 
 
+async def test_kept_tool_results_go_with_their_answer_and_with_no_other(
+    store: SessionStore, clock: ManualClock
+) -> None:
+    await store.seal_many(chain(["old"], prefix="o"))
+    clock.at_s = 2000
+    await store.seal_many(chain(["new"], prefix="n"))
+    for message_id in ("o0", "n0"):
+        await store.keep_tool_output(message_id, "call_1_0", "x" * 200_000)
+    await store.forget_before(1500)
+    assert await store.read_tool_output("o0", "call_1_0", 0, 5) is None
+    kept = await store.read_tool_output("n0", "call_1_0", 199_995, None)
+    assert kept is not None and kept.text == "xxxxx"
+    assert await repair(store) == RepairReport()
+    assert (await verify(store)).breaks == ()
+
+
 async def test_whoever_had_read_before_notices_what_was_forgotten_and_written_anew(
     store: SessionStore, clock: ManualClock, tmp_path: Path
 ) -> None:

@@ -1,0 +1,156 @@
+"""The tool rounds of one turn: runs the calls of each step, keeps their responses in call order, watches for loops."""
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from typing import Any, Final, Literal, Protocol
+
+from echo_constants import Bilingual, Locale
+from echo_core.loops import LAST_ROUND_NOTE, REPEATS_NOTE, STUCK_NOTE, LoopWatch, Verdict, with_note
+from echo_core.ports import ToolOutcome, ToolRequest, ToolRunner, TurnJournal
+from echo_events import (
+    CallsHandedOver,
+    HandedCall,
+    NoticeShown,
+    SourcesFound,
+    ToolCalled,
+    ToolFinished,
+    Transcript,
+    TurnEvent,
+)
+from echo_protocol import FunctionCallPart, content_json, function_response_part
+from echo_utils import dumps
+
+#: What a card shows whose tool broke in a way that nobody foresaw.
+UNKNOWN_RESULT: Final = '{"error": "The result of this call is not known."}'
+
+#: What follows a round: the model is asked again, with or without tools, or the caller goes on.
+RoundEnd = Literal["again", "conclude", "handed_over"]
+RoundNotice = Literal["stuck", "last_round"]
+
+#: What the user is told when no more tools are called. Source: our wording.
+ROUND_NOTICES: Final[Mapping[RoundNotice, Bilingual]] = {
+    "stuck": Bilingual(
+        en="The same tool calls kept giving the same results; ECHO asks for an answer with what there is.",
+        fr="Les mêmes appels d'outils donnaient toujours les mêmes résultats ; ECHO demande une réponse avec "
+        "l'existant.",
+    ),
+    "last_round": Bilingual(
+        en="The limit of tool rounds for one answer is reached; ECHO asks for an answer with what there is.",
+        fr="Le nombre maximal de tours d'outils pour une réponse est atteint ; ECHO demande une réponse avec "
+        "l'existant.",
+    ),
+}
+
+
+class Answer(Protocol):
+    """What of a `TurnRecord` is needed here."""
+
+    hops: list[bytes]
+    tool_io: list[dict[str, Any]]
+    transcript: Transcript
+
+
+class ToolRounds:
+    """One instance a turn.
+
+    Args:
+        tools: runs the calls.
+        journal: keeps the responses before the model gets them.
+        record: the answer as it grows.
+        call_prefix: makes card ids unique beyond the answer, for callers that send them back.
+    """
+
+    def __init__(self, tools: ToolRunner, journal: TurnJournal, record: Answer, call_prefix: str) -> None:
+        self._tools = tools
+        self._journal = journal
+        self._record = record
+        self._call_prefix = call_prefix
+        self._loops = LoopWatch()
+        self.end: RoundEnd = "again"
+
+    async def run(
+        self,
+        calls: Sequence[FunctionCallPart],
+        *,
+        names: Mapping[str, str],
+        handed_over: frozenset[str],
+        last: bool,
+        locale: Locale,
+    ) -> AsyncGenerator[TurnEvent, None]:
+        """The events of one round; `end` then says what follows.
+
+        Args:
+            calls: of one step, in order.
+            names: Open WebUI's name by declared name.
+            handed_over: names of tools that the caller runs itself; their calls end the turn.
+            last: no round may follow this one.
+            locale: the user's language.
+        """
+        await self._journal.flush()
+        requests = [self._request(names, index, call) for index, call in enumerate(calls)]
+        ours = [request for request in requests if request.name not in handed_over]
+        for request in ours:
+            event = ToolCalled(call_id=request.card_id, name=request.name, arguments_json=_json(request))
+            self._record.transcript.add(event)
+            yield event
+        outcomes: dict[str, ToolOutcome] = {}
+        try:
+            async for outcome in self._tools.run(ours):
+                outcomes[outcome.card_id] = outcome
+                yield ToolFinished(
+                    call_id=outcome.card_id, text=outcome.text, files=outcome.files, embeds=outcome.embeds
+                )
+                if outcome.sources:
+                    yield SourcesFound(outcome.sources)
+        except Exception:
+            for request in ours:
+                if request.card_id not in outcomes:  # a card without a result would be run again by Open WebUI
+                    yield ToolFinished(call_id=request.card_id, text=UNKNOWN_RESULT)
+            raise
+        theirs = [request for request in requests if request.card_id not in outcomes]
+        note, notice = self._judge(ours, outcomes, last=last)
+        await self._keep(calls, requests, outcomes, None if theirs else note)
+        if theirs:
+            self.end = "handed_over"
+            yield CallsHandedOver(tuple(HandedCall(r.card_id, r.name, _json(r)) for r in theirs))
+        elif notice is not None:
+            self.end = "conclude"
+            yield NoticeShown(ROUND_NOTICES[notice].render(locale), "warning")
+
+    def _judge(
+        self, requests: Sequence[ToolRequest], outcomes: Mapping[str, ToolOutcome], *, last: bool
+    ) -> tuple[str | None, RoundNotice | None]:
+        verdict = self._loops.add(requests, outcomes)
+        if verdict is Verdict.STUCK:
+            return STUCK_NOTE, "stuck"
+        if last:
+            return LAST_ROUND_NOTE, "last_round"
+        return (REPEATS_NOTE, None) if verdict is Verdict.REPEATS else (None, None)
+
+    def _request(self, names: Mapping[str, str], index: int, call: FunctionCallPart) -> ToolRequest:
+        card_id = f"{self._call_prefix}_{len(self._record.hops)}_{index}"
+        return ToolRequest(card_id=card_id, name=names.get(call.name, call.name), args=call.args)
+
+    async def _keep(
+        self,
+        calls: Sequence[FunctionCallPart],
+        requests: Sequence[ToolRequest],
+        outcomes: Mapping[str, ToolOutcome],
+        note: str | None,
+    ) -> None:
+        """Add the responses that there are; those of the caller's own tools come with its next request."""
+        parts = []
+        answered = [(c, r, outcomes[r.card_id]) for c, r in zip(calls, requests, strict=True) if r.card_id in outcomes]
+        for place, (call, request, outcome) in enumerate(answered, start=1):
+            response = with_note(outcome.response, note if place == len(answered) else None)
+            parts.append(function_response_part(call, response, outcome.media))
+            self._record.tool_io.append({"name": request.name, "args": dict(request.args), "response": response})
+        if not parts:
+            return
+        content = content_json("user", parts)
+        self._record.hops.append(content)
+        await self._journal.content(content)
+        await self._journal.flush()
+
+
+def _json(request: ToolRequest) -> str:
+    return dumps(dict(request.args)).decode()

@@ -1,0 +1,113 @@
+"""Tools that ECHO adds to the user's own, in the shape of Open WebUI's `__tools__`."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from echo_core.ports import ShadowStore
+from echo_runtime import _owui
+
+READ_TOOL_OUTPUT: Final = "read_tool_output"
+#: Marks an entry as ECHO's: it needs no approval, and its results are text already.
+OWN_TYPE: Final = "echo"
+#: Characters of one reading when the model names no end. Source: our choice, about 15,000 tokens.
+_PAGE_CHARS: Final = 60_000
+_MAX_PAGE_CHARS: Final = 200_000
+_RANGE: Final = re.compile(r"\s*(?:(?P<start>\d+)\s*(?:-\s*(?P<end>\d+)?)?|-\s*(?P<last>\d+))\s*")
+
+_READ_SPEC: Final = {
+    "name": READ_TOOL_OUTPUT,
+    "description": "Read more of a long tool result that was cut in this chat. The end of a cut result tells its id.",
+    "parameters": {
+        "type": "object",
+        "properties": {
+            "id": {"type": "string", "description": "The id that the end of the cut result tells."},
+            "range": {
+                "type": "string",
+                "description": 'Characters to read: "240000-300000", "240000-" for what follows, "-5000" for the end.',
+            },
+        },
+        "required": ["id"],
+    },
+}
+
+_SEARCH_SPEC: Final = {
+    "name": "search_web",
+    "description": "Search the web. Returns titles, links and snippets as JSON.",
+    "parameters": {
+        "type": "object",
+        "properties": {
+            "query": {"type": "string", "description": "What to search for."},
+            "count": {"type": "integer", "description": "How many results, at most what the administrator set."},
+        },
+        "required": ["query"],
+    },
+}
+
+
+class OutputError(ValueError):
+    """Told to the model: what it asked for cannot be read, and what to ask instead."""
+
+
+def output_id(answer_id: str, card_id: str) -> str:
+    """What names a kept result inside its chat."""
+    return f"{card_id}@{answer_id}"
+
+
+def read_tool_output_entry(store: ShadowStore) -> dict[str, Any]:
+    """`read_tool_output(id, range)` over the records of one chat.
+
+    The store belongs to one chat and its owner, so nothing else can be read.
+    """
+
+    async def read_tool_output(id: str = "", range: str = "") -> str:  # noqa: A002 (the names that the model sees)
+        card_id, _, answer_id = str(id).strip().partition("@")
+        start, end = _span(str(range or ""))
+        kept = await store.read_tool_output(answer_id, card_id, start, end) if card_id and answer_id else None
+        if kept is None:
+            raise OutputError(f"No result is kept under the id {str(id)[:100]!r} in this chat.")
+        if not kept.text:
+            raise OutputError(f"The result has {kept.total_chars} characters; the range lies outside.")
+        until = kept.start + len(kept.text)
+        return f"[characters {kept.start}-{until} of {kept.total_chars}]\n{kept.text}"
+
+    return {
+        "callable": read_tool_output,
+        "spec": _READ_SPEC,
+        "type": OWN_TYPE,
+        "tool_id": f"{OWN_TYPE}:{READ_TOOL_OUTPUT}",
+    }
+
+
+def search_web_entry(request: Any, user: Mapping[str, Any]) -> dict[str, Any]:
+    """`search_web(query, count)` over the search engine that the administrator configured in Open WebUI."""
+
+    async def search_web(query: str = "", count: int | None = None) -> str:
+        return await _owui.search_web(request, user, query, count)
+
+    return {"callable": search_web, "spec": _SEARCH_SPEC, "type": "builtin", "tool_id": "builtin:search_web"}
+
+
+def is_own(tool: Mapping[str, Any]) -> bool:
+    """Whether an entry of the tools is one of ECHO's."""
+    return tool.get("type") == OWN_TYPE
+
+
+def _span(told: str) -> tuple[int, int | None]:
+    """A range in words as the bounds of a slice, never longer than a page may be.
+
+    Raises:
+        OutputError: it cannot be read.
+    """
+    if not told.strip():
+        return 0, _PAGE_CHARS
+    found = _RANGE.fullmatch(told)
+    if found is None:
+        raise OutputError(f'{told[:40]!r} is no range. Give one like "240000-300000", "240000-" or "-5000".')
+    if found["last"]:
+        return -min(int(found["last"]), _MAX_PAGE_CHARS) or -1, None
+    start = int(found["start"])
+    end = int(found["end"]) if found["end"] else start + _PAGE_CHARS
+    if end <= start:
+        raise OutputError(f"{told[:40]!r} ends before it begins.")
+    return start, min(end, start + _MAX_PAGE_CHARS)

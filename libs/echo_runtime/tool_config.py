@@ -1,0 +1,91 @@
+"""The `tools` and `toolConfig` of a request: functions, Google's own tools, and what the caller forces."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from echo_constants import Bilingual, Locale
+from echo_core.ports import ShadowStore
+from echo_protocol import Backend, ModelInfo, ToolConversion, convert_owui_tools, gemini_name
+from echo_runtime.call import PipeCall
+from echo_runtime.google_tools import offered, switched_on
+from echo_runtime.toolset import Toolset, tools_of
+
+LEFT_OUT: Final = Bilingual(
+    en="The tool {name} cannot be offered to Gemini: {why}",
+    fr="L'outil {name} ne peut pas être proposé à Gemini : {why}",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tooling:
+    """Everything about tools that one turn needs.
+
+    Args:
+        conversion: the declarations, with Google's own tools.
+        choice: `functionCallingConfig` of the first request, None when the caller forces nothing.
+        toolset: who runs what.
+        notices: what the user is told, in the user's language.
+    """
+
+    conversion: ToolConversion
+    choice: dict[str, Any] | None = None
+    toolset: Toolset = field(default_factory=Toolset)
+    notices: tuple[str, ...] = ()
+
+
+async def tooling_of(call: PipeCall, store: ShadowStore | None, model: ModelInfo, backend: Backend) -> Tooling:
+    """Gather, translate and choose the tools of one call.
+
+    What cannot be expressed or combined is left out with a notice, never sent to be refused.
+    """
+    switched = await switched_on(call)
+    toolset = tools_of(call, store, switched.functions)
+    if not model.capabilities.tools:
+        toolset = Toolset(left_out=toolset.left_out)
+    functions = convert_owui_tools(toolset.specs, backend=backend)
+    # Source: gemini-cli and opencode-agy-auth: on cloudcode Google's tools stand alone.
+    mixes = model.capabilities.mixes_tools and backend == "ai_studio"
+    google, refused = offered(switched.google, model, may_stand=mixes or not functions.declarations)
+    locale = call.locale
+    return Tooling(
+        conversion=replace(functions, google=google),
+        choice=_choice(call.body.get("tool_choice"), functions.original_names) if functions.declarations else None,
+        toolset=toolset,
+        notices=(
+            *_left_out([*toolset.left_out, *functions.left_out], locale),
+            *(notice.render(locale, model=model.name, what=what.render(locale)) for notice, what in refused),
+        ),
+    )
+
+
+def tool_config(tools: bytes | None) -> dict[str, Any] | None:
+    """`toolConfig` of every request with these serialised tools.
+
+    Google's own tools beside functions need a flag. Source: the API's 400 text, "Please enable
+    tool_config.include_server_side_tool_invocations to use Built-in tools with Function calling".
+    """
+    kinds = [kind for tool in json.loads(tools or b"[]") for kind in tool]
+    mixed = "functionDeclarations" in kinds and len(kinds) > 1
+    return {"includeServerSideToolInvocations": True} if mixed else None
+
+
+def _left_out(tools: list[tuple[str, Bilingual]], locale: Locale) -> list[str]:
+    return [LEFT_OUT.render(locale, name=name or "?", why=why.render(locale)) for name, why in dict(tools).items()]
+
+
+def _choice(wanted: Any, names: Mapping[str, str]) -> dict[str, Any] | None:
+    """OpenAI's `tool_choice` as `functionCallingConfig`; a function that is not declared forces nothing.
+
+    Source: OpenAI API reference, tool_choice; Gemini API reference, FunctionCallingConfig.
+    """
+    if wanted == "none":
+        return {"mode": "NONE"}
+    if wanted == "required":
+        return {"mode": "ANY"}
+    function = wanted.get("function") if isinstance(wanted, Mapping) else None
+    name = function.get("name") if isinstance(function, Mapping) else None
+    if isinstance(name, str) and name in names.values():
+        return {"mode": "ANY", "allowedFunctionNames": [gemini_name(name)]}
+    return None

@@ -1,0 +1,106 @@
+"""The whole pipe in process: real records, the real client, the simulator; only Open WebUI is absent."""
+
+import json
+import runpy
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from echo_http import SystemClock
+from echo_paths import EchoPaths
+from echo_runtime import PipeCall
+from echo_runtime.composition import Services, assemble
+from echo_runtime.keys import KeyRing
+from echo_runtime.orchestrator import Orchestrator
+from echo_state_manager import SessionStores
+from echo_state_manager.crypto import master_secret
+from echo_state_manager.identity import IdentityStore
+from sim_fixture import RunningSim
+
+Json = dict[str, Any]
+
+
+_VALVES = runpy.run_path(str(Path(__file__).parents[1] / "pipes" / "echo_orchestrator.py"))["Pipe"].Valves
+KEY = {"GEMINI_API_KEY": "test-key-0123456789"}
+
+
+def entry(function: Callable[..., Any], **properties: Json) -> Json:
+    """An entry of `__tools__` as Open WebUI makes one."""
+    parameters = {"type": "object", "properties": properties}
+    spec = {"name": function.__name__, "description": function.__doc__ or "", "parameters": parameters}
+    return {"callable": function, "spec": spec, "tool_id": "kit"}
+
+
+class Kit:
+    """One data folder, one simulator, and whoever calls.
+
+    Args:
+        orchestrator: over real adapters.
+        sim: what answers.
+    """
+
+    def __init__(self, orchestrator: Orchestrator, sim: RunningSim) -> None:
+        self.orchestrator = orchestrator
+        self.sim = sim
+
+    def call(
+        self,
+        messages: list[Json],
+        *,
+        user: str = "ada",
+        native: Any = None,
+        valves: Json | None = None,
+        metadata: Json | None = None,
+        **body: Any,
+    ) -> PipeCall:
+        """A call of somebody without a chat.
+
+        Args:
+            native: `__tools__`.
+            metadata: Open WebUI's.
+            body: more keys of the request; `tools` are the caller's own.
+        """
+        told = {"GEMINI_BASE_URL": self.sim.base_url, "TOOL_TIMEOUT_S": 5, **(valves or {})}
+        return PipeCall(
+            body={"messages": messages, "model": "echo", **body},
+            user={"id": user, "role": "user"},
+            metadata=metadata or {},
+            valves=_VALVES(**told),
+            tools=native,
+        )
+
+    async def complete(self, messages: list[Json], **given: Any) -> Json:
+        """The `chat.completion` object; a failure that comes as a response is decoded."""
+        answer = await self.orchestrator.respond(self.call(messages, stream=False, **given))
+        if isinstance(answer, dict):
+            return answer
+        return {"status": answer.status_code, **json.loads(b"".join([piece async for piece in answer.body_iterator]))}
+
+    async def stream(self, messages: list[Json], **given: Any) -> list[Json]:
+        """The decoded `data:` lines of a stream, `[DONE]` left out."""
+        answer = await self.orchestrator.respond(self.call(messages, stream=True, **given))
+        text = b"".join([piece async for piece in answer.body_iterator]).decode()
+        lines = [line.removeprefix("data: ") for line in text.split("\n\n") if line]
+        assert lines[-1] == "[DONE]"
+        return [json.loads(line) for line in lines[:-1]]
+
+    def bodies(self) -> list[Json]:
+        """What the simulator was asked, oldest first; every one of them was a request that Gemini takes."""
+        requests = [r for r in self.sim.requests() if "GenerateContent" in r["path"]]
+        assert all(r["status"] == 200 for r in requests), [r for r in requests if r["status"] != 200]
+        return [json.loads(request["body"]) for request in requests]
+
+
+@asynccontextmanager
+async def pipe(folder: Path, sim: RunningSim) -> AsyncIterator[Kit]:
+    """A pipe over the records of one folder; opened again on the same folder it has restarted."""
+    clock, paths = SystemClock(), EchoPaths(folder)
+    identity = IdentityStore(paths.identity_db, master_secret({"WEBUI_SECRET_KEY": "kit"}), clock)
+    sessions = SessionStores(paths, clock)
+    services = Services(clock=clock, paths=paths, identity=identity, sessions=sessions, keys=KeyRing(identity, KEY))
+    orchestrator = assemble(services, {})
+    yield Kit(orchestrator, sim)
+    await orchestrator._backends._transport.aclose()
+    await sessions.close()
+    await identity.close()
