@@ -7,6 +7,7 @@ from typing import Any, Literal, Protocol
 
 from echo_constants import EchoError, StateError
 from echo_core.records import Seal, Shadow, SignatureRow, VersionLock
+from echo_core.settled_prefix import SettledPrefix
 from echo_protocol import Part
 
 
@@ -102,6 +103,14 @@ class ShadowStore(Protocol):
 
     async def get_message_shadows(self, message_ids: Sequence[str]) -> Mapping[str, Shadow]:
         """Shadows by message id; ids without a shadow are left out."""
+        ...
+
+    def settled_prefix(self) -> SettledPrefix | None:
+        """The beginning that was kept last; None when none was, or when it had to make room."""
+        ...
+
+    def keep_settled_prefix(self, prefix: SettledPrefix) -> None:
+        """Keep a beginning in memory for the next turn, as far as there is room."""
         ...
 
     async def get_former_shadows(self, message_id: str) -> Sequence[Shadow]:

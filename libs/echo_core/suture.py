@@ -1,9 +1,10 @@
 """The Suture's judgement, message by message: which record is trusted, which must be compared, which is rebuilt."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import Final
 
+from echo_core.heads import RowHead
 from echo_core.overlay import NO_OVERLAY, render
 from echo_core.records import Role, Shadow, VersionLock
 from echo_protocol import content_json, fingerprint, parse_contents, text_part
@@ -14,21 +15,6 @@ SETTLING_S: Final = 2.0
 
 #: Stands where a model message holds nothing that can be sent, so that roles go on alternating.
 INTERRUPTED: Final = content_json("model", [text_part("(This answer was interrupted before it began.)")])
-
-
-@dataclass(frozen=True, slots=True)
-class RowHead:
-    """One row of Open WebUI's message table without its text.
-
-    Args:
-        updated_at_s: epoch seconds, resolution 1 s; 0 where the chat is in no database.
-        writer_id: the user who wrote it, or who asked for it.
-    """
-
-    message_id: str
-    role: Role
-    updated_at_s: int
-    writer_id: str = ""
 
 
 class Verdict(Enum):
@@ -43,10 +29,30 @@ def judge(head: RowHead, shadow: Shadow | None) -> Verdict:
     """Whether the shadow may be replayed without looking at the row's text."""
     if shadow is None:
         return Verdict.UNKNOWN
+    return Verdict.TRUSTED if _locked(shadow, head.updated_at_s) else Verdict.COMPARE
+
+
+def in_order(shadow: Shadow, updated_at_s: int, chat_id: str, parent_hash: str) -> bool:
+    """Whether a message stands as it is: trusted, ended, and linked to the message above in the same chat.
+
+    Args:
+        shadow: its record.
+        updated_at_s: its row's.
+        chat_id: where the row is.
+        parent_hash: cumulative hash of the message above.
+    """
+    return (
+        _locked(shadow, updated_at_s)
+        and shadow.parent_hash == parent_hash
+        and shadow.cumulative_hash != ""
+        and shadow.chat_id == chat_id
+        and shadow.state != "streaming"
+    )
+
+
+def _locked(shadow: Shadow, updated_at_s: int) -> bool:
     lock = shadow.lock
-    if lock is not None and not lock.provisional and lock.updated_at_s == head.updated_at_s:
-        return Verdict.TRUSTED
-    return Verdict.COMPARE
+    return lock is not None and not lock.provisional and lock.updated_at_s == updated_at_s
 
 
 def unedited(shadow: Shadow, displayed_text: str) -> bool:
@@ -76,11 +82,24 @@ OPENING: Final = content_json("user", [text_part("(The conversation begins here.
 
 
 class Assembly:
-    """Joins shadows to one conversation in which roles alternate and the user speaks first."""
+    """Joins shadows to one conversation in which roles alternate and the user speaks first.
 
-    def __init__(self) -> None:
-        self._fragments: list[bytes] = []
-        self._last: Role | None = None
+    Args:
+        pieces: of another assembly that this one goes on from.
+        last_roles: of the same.
+    """
+
+    def __init__(self, pieces: Iterable[bytes] = (), last_roles: Iterable[Role | None] = ()) -> None:
+        #: What each message adds to `contents`: Contents joined by commas, b"" for a message that holds nothing.
+        self.pieces = list(pieces)
+        #: With whose turn the conversation ends after each message, None while nobody has said anything.
+        self.last_roles = list(last_roles)
+
+    def extend(self, shadows: Sequence[Shadow]) -> None:
+        """Append whole turns: each question with the overlay of the answer that follows it."""
+        for place, shadow in enumerate(shadows, start=1):
+            answer = shadows[place] if shadow.role == "user" and place < len(shadows) else None
+            self.add(shadow, answer.overlay_json if answer is not None and answer.role == "model" else NO_OVERLAY)
 
     def add(self, shadow: Shadow, overlay: bytes = NO_OVERLAY) -> None:
         """Append one message; a message that holds nothing is passed over.
@@ -89,19 +108,30 @@ class Assembly:
             shadow: the message.
             overlay: for a user message, that of the answer which follows it on this chain.
         """
+        last = self.last_roles[-1] if self.last_roles else None
         if shadow.contents_json == b"[]":
+            self.pieces.append(b"")
+            self.last_roles.append(last)
             return
-        if shadow.role == "user" and self._last == "user":
-            self._fragments.append(INTERRUPTED)
-        if shadow.role == "model" and self._last is None:
-            self._fragments.append(OPENING)
-        self._fragments.append(render(shadow.contents_json, overlay))
-        self._last = shadow.role if shadow.state == "complete" else parse_contents(shadow.contents_json)[-1].role
+        said = render(shadow.contents_json, overlay)[1:-1]
+        if shadow.role == "user" and last == "user":
+            said = INTERRUPTED + b"," + said
+        elif shadow.role == "model" and last is None:
+            said = OPENING + b"," + said
+        self.pieces.append(said)
+        complete = shadow.state == "complete"
+        self.last_roles.append(shadow.role if complete else parse_contents(shadow.contents_json)[-1].role)
 
     @property
     def fragments(self) -> tuple[bytes, ...]:
-        """Serialised Contents and arrays of them, for `request_json`."""
-        return tuple(self._fragments)
+        """The conversation for `request_json`, () while nobody has said anything."""
+        joined = b",".join(filter(None, self.pieces))
+        return (joined,) if joined else ()
+
+    def before_question(self) -> tuple[bytes, ...]:
+        """The conversation as it stands before a user message that is rendered later."""
+        waiting = bool(self.last_roles) and self.last_roles[-1] == "user"
+        return (*self.fragments, INTERRUPTED) if waiting else self.fragments
 
 
 def closed(answer: Shadow) -> tuple[bytes, ...]:

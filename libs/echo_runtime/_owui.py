@@ -6,10 +6,14 @@ installed release.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cache, reduce
+from typing import Any, Final
 
-from echo_core.records import Role
-from echo_core.suture import RowHead
+from echo_core.heads import MODEL_MARK, OTHER_MARK, USER_MARK, ChatRows
+
+#: Stands between two fields of a row, and between two rows. ASCII's own sign for that.
+_FIELD_END: Final = "\x1f"
+_ROW_FIELDS: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,35 +56,42 @@ async def function_switches(function_ids: Sequence[str]) -> dict[str, FunctionSw
     return {row.id: FunctionSwitch(bool(row.is_active and row.is_global), valves.get(row.id) or {}) for row in rows}
 
 
-async def load_chain(chat_id: str, message_id: str) -> list[RowHead]:
-    """The chain from the root to one message, without any text: one narrow select, walked here.
+async def load_rows(chat_id: str) -> ChatRows:
+    """All rows of a chat, without their text.
 
-    Returns:
-        Heads root first; [] when the chat has no such message. System rows are left out.
+    The database joins them to one string: that many row objects cost ten times as much of the event loop
+    (tests/bench/bench_pipe.py).
     """
     from open_webui.internal.db import get_async_db_context
-    from open_webui.models.chat_messages import ChatMessage
-    from sqlalchemy import select
 
-    query = select(
-        ChatMessage.id, ChatMessage.parent_id, ChatMessage.role, ChatMessage.updated_at, ChatMessage.user_id
-    ).where(ChatMessage.chat_id == chat_id)
+    one_by_one, joined = _row_queries()
+    asked = {"chat_id": chat_id, "start": len(chat_id) + 2}
     async with get_async_db_context() as db:
-        rows = (await db.execute(query)).all()
-    prefix = f"{chat_id}-"
-    by_id = {row.id.removeprefix(prefix): row for row in rows}
-    chain: list[RowHead] = []
-    seen: set[str] = set()
-    current: str | None = message_id
-    while current and current in by_id and current not in seen:
-        seen.add(current)
-        row = by_id[current]
-        role: Role | None = {"user": "user", "assistant": "model"}.get(row.role)  # type: ignore[assignment]
-        if role is not None:
-            chain.append(RowHead(current, role, int(row.updated_at or 0), str(row.user_id or "")))
-        current = row.parent_id
-    chain.reverse()
-    return chain
+        count, text = (await db.execute(joined, asked)).one()
+        fields = text.split(_FIELD_END) if text else []
+        if len(fields) != count * _ROW_FIELDS:  # somebody made up an id that holds the sign between two fields
+            fields = [field for row in (await db.execute(one_by_one, asked)).all() for field in row]
+    return ChatRows(*(fields[start::_ROW_FIELDS] for start in range(_ROW_FIELDS)))
+
+
+@cache
+def _row_queries() -> tuple[Any, Any]:
+    """The fields of `ChatRows` for each row of a chat, and all of them as one string behind their number."""
+    from open_webui.models.chat_messages import ChatMessage
+    from sqlalchemy import Integer, Text, bindparam, case, cast, func, select
+
+    roles = case(
+        (ChatMessage.role == "user", USER_MARK), (ChatMessage.role == "assistant", MODEL_MARK), else_=OTHER_MARK
+    )
+    fields = (
+        func.substr(ChatMessage.id, bindparam("start", type_=Integer)),
+        func.coalesce(ChatMessage.parent_id, ""),
+        roles + cast(func.coalesce(ChatMessage.updated_at, 0), Text),
+        func.coalesce(ChatMessage.user_id, ""),
+    )
+    row = reduce(lambda text, field: text + _FIELD_END + field, fields)
+    here = ChatMessage.chat_id == bindparam("chat_id")
+    return select(*fields).where(here), select(func.count(), func.aggregate_strings(row, _FIELD_END)).where(here)
 
 
 async def load_texts(chat_id: str, message_ids: Sequence[str]) -> dict[str, RowText]:

@@ -6,9 +6,10 @@ Where that chat is gone, or was on another machine, they may have been imported 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from echo_core.heads import RowHead
 from echo_core.ports import ShadowStore
 from echo_core.records import Shadow
-from echo_core.suture import RowHead, unedited
+from echo_core.suture import unedited
 from echo_protocol import visible_text
 from echo_runtime import _owui
 from echo_runtime._owui import RowText

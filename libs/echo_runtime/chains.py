@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from echo_core.suture import RowHead
+from echo_core.heads import Heads, RowHead
 from echo_runtime import _owui
 from echo_runtime._owui import RowText
 from echo_runtime.call import PipeCall
@@ -13,7 +13,7 @@ from echo_runtime.item_ids import message_of
 class Chain(Protocol):
     """The messages from the root to the one that the answer follows."""
 
-    async def heads(self) -> list[RowHead]:
+    async def heads(self) -> Heads:
         """All of them, root first, without text."""
         ...
 
@@ -27,12 +27,12 @@ class SavedChain:
 
     def __init__(self, call: PipeCall) -> None:
         self._call = call
-        self._heads: list[RowHead] | None = None
+        self._heads: Heads | None = None
 
-    async def heads(self) -> list[RowHead]:
+    async def heads(self) -> Heads:
         """See `Chain`; read once, because everybody who asks in one turn must see the same rows."""
         if self._heads is None:
-            self._heads = await _owui.load_chain(self._call.chat_id, self._call.chain_end)
+            self._heads = (await _owui.load_rows(self._call.chat_id)).chain(self._call.chain_end)
         return self._heads
 
     async def texts(self, message_ids: Sequence[str]) -> Mapping[str, RowText]:
@@ -64,13 +64,13 @@ class RequestChain:
         body = await call.request.json()
         return cls(call, body.get("messages") or [])
 
-    async def heads(self) -> list[RowHead]:
+    async def heads(self) -> Heads:
         """See `Chain`."""
-        return [
+        return Heads.of(
             RowHead(message_id, "user" if message["role"] == "user" else "model", 0, self._call.user_id)
             for message_id, message in self._messages.items()
             if message_id != self._call.message_id or self._call.continues
-        ]
+        )
 
     async def texts(self, message_ids: Sequence[str]) -> Mapping[str, RowText]:
         """See `Chain`."""

@@ -1,11 +1,14 @@
 """The Suture at work: the chain of a chat as Gemini contents, each message from its shadow where that is trusted."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from echo_core.heads import Heads
 from echo_core.overlay import NO_OVERLAY, render
 from echo_core.ports import Clock, ShadowStore
 from echo_core.records import Shadow
+from echo_core.settled_prefix import SettledPrefix
 from echo_core.suture import Assembly, Verdict, closed, judge
 from echo_prompts import continue_words
 from echo_protocol import ROOT_PARENT, content_json, text_part, user_parts
@@ -79,37 +82,64 @@ class HistoryBuilder:
         together = await shared(chain, call, store)
         chain = together or chain
         heads = await chain.heads()
-        shadows = dict(await store.get_message_shadows([head.message_id for head in heads]))
-        doubtful = [h.message_id for h in heads if judge(h, shadows.get(h.message_id)) is not Verdict.TRUSTED]
-        texts = await chain.texts(doubtful) if doubtful else {}
-        strangers = [h for h in heads if h.message_id not in shadows and h.message_id != call.user_message_id]
-        shadows |= await adopted(self._stores, call, strangers, texts)
+        known = await store.get_message_shadows(heads.ids)
+        shadows = [known.get(message_id) for message_id in heads.ids]
+        prefix = self._prefix(call, store, heads, shadows, reader)
         settler = Settler(store, self._stores, self._scopes, self._clock, call, together.names if together else {})
-        settled: list[Shadow] = []
-        parent_hash = ROOT_PARENT
-        for head in heads:
-            message_id = head.message_id
-            shadow = await settler.settle(head, shadows.get(message_id), texts.get(message_id), parent_hash)
-            settled.append(shadow)
-            parent_hash = shadow.cumulative_hash
+        begun = len(prefix)
+        rest = await self._settled(settler, call, chain, heads[begun:], shadows[begun:], prefix.parent_hash)
         await settler.write()
-        return replace(self._assemble(call, settled, settler, reader), shared=together is not None)
+        return replace(self._assemble(call, prefix, rest, settler, reader), shared=together is not None)
 
-    def _assemble(self, call: PipeCall, settled: list[Shadow], settler: Settler, reader: Reader) -> Rebuilt:
-        answer = settled.pop() if settled and settled[-1].role == "model" else None
-        assembly = Assembly()
-        for shadow, following in zip(settled, [*settled[1:], None], strict=True):
-            overlay = following.overlay_json if following is not None and following.role == "model" else NO_OVERLAY
-            assembly.add(self._scopes.readable(shadow, reader), overlay)
-        contents, question = assembly.fragments, b""
-        if settled and settled[-1].role == "user" and contents and contents[-1] is settled[-1].contents_json:
-            contents, question = contents[:-1], contents[-1]
+    def _prefix(
+        self, call: PipeCall, store: ShadowStore, heads: Heads, shadows: Sequence[Shadow | None], reader: Reader
+    ) -> SettledPrefix:
+        """The beginning that is in order, most of it from the turn before."""
+        kept = store.settled_prefix() or SettledPrefix()
+        begun = kept.still_true(reader.scope, heads, shadows)
+        prefix = begun.grown(call.chat_id, heads, shadows, lambda shadow: self._scopes.readable(shadow, reader))
+        if prefix is not kept:
+            store.keep_settled_prefix(prefix)
+        return prefix
+
+    async def _settled(
+        self,
+        settler: Settler,
+        call: PipeCall,
+        chain: Chain,
+        heads: Heads,
+        shadows: Sequence[Shadow | None],
+        parent_hash: str,
+    ) -> list[Shadow]:
+        """What stands for each of the other messages, the one that is asked now included."""
+        rows = list(zip(heads, shadows, strict=True))
+        doubtful = [head.message_id for head, shadow in rows if judge(head, shadow) is not Verdict.TRUSTED]
+        texts = await chain.texts(doubtful) if doubtful else {}
+        strangers = [head for head, shadow in rows if shadow is None and head.message_id != call.user_message_id]
+        copies = await adopted(self._stores, call, strangers, texts)
+        settled: list[Shadow] = []
+        for head, shadow in rows:
+            message_id = head.message_id
+            found = copies.get(message_id) if shadow is None else shadow
+            settled.append(await settler.settle(head, found, texts.get(message_id), parent_hash))
+            parent_hash = settled[-1].cumulative_hash
+        return settled
+
+    def _assemble(
+        self, call: PipeCall, prefix: SettledPrefix, rest: list[Shadow], settler: Settler, reader: Reader
+    ) -> Rebuilt:
+        answer = rest.pop() if rest and rest[-1].role == "model" else None
+        parent_hash = rest[-1].cumulative_hash if rest else prefix.parent_hash
+        asked = rest.pop() if rest and rest[-1].role == "user" and rest[-1].contents_json != b"[]" else None
+        assembly = Assembly(prefix.pieces, prefix.last_roles)
+        assembly.extend([self._scopes.readable(shadow, reader) for shadow in rest])
         lead: dict[str, Any] = {} if answer is None else self._lead(call, answer, settler, reader)
+        overlays = (shadow.overlay_json for shadow in (*prefix.shadows, *rest))
         return Rebuilt(
-            contents=contents,
-            question=question,
-            overlays=tuple(shadow.overlay_json for shadow in settled if shadow.overlay_json != NO_OVERLAY),
-            parent_hash=settled[-1].cumulative_hash if settled else ROOT_PARENT,
+            contents=assembly.fragments if asked is None else assembly.before_question(),
+            question=b"" if asked is None else asked.contents_json,
+            overlays=tuple(overlay for overlay in overlays if overlay != NO_OVERLAY),
+            parent_hash=parent_hash,
             recovered=settler.recovered,
             **lead,
         )

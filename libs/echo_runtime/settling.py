@@ -5,11 +5,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from echo_core.heads import RowHead
 from echo_core.overlay import NO_OVERLAY
 from echo_core.ports import Clock, ShadowStore
 from echo_core.records import Seal, Shadow, ShadowState, VersionLock
 from echo_core.sealing import relink, seal_shadow, signature_rows
-from echo_core.suture import RowHead, lock_for, unedited
+from echo_core.suture import lock_for, unedited
 from echo_prompts import writer_words
 from echo_protocol import assistant_contents, content_json, join_contents, text_part, user_parts, visible_text
 from echo_runtime import _owui

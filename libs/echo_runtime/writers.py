@@ -6,11 +6,11 @@ page saves the chat (`set_message_authors`, release 0.12.4), so who wrote what i
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
+from echo_core.heads import Heads
 from echo_core.ports import ShadowStore
-from echo_core.suture import RowHead
 from echo_runtime import _owui
 from echo_runtime._owui import RowText
 from echo_runtime.call import PipeCall
@@ -37,12 +37,12 @@ class SharedChain:
     """
 
     inner: Chain
-    known: Sequence[RowHead]
+    known: Heads
     names: Mapping[str, str]
 
-    async def heads(self) -> list[RowHead]:
+    async def heads(self) -> Heads:
         """See `Chain`."""
-        return list(self.known)
+        return self.known
 
     async def texts(self, message_ids: Sequence[str]) -> Mapping[str, RowText]:
         """See `Chain`."""
@@ -61,23 +61,25 @@ async def shared(chain: Chain, call: PipeCall, store: ShadowStore) -> SharedChai
     heads = await chain.heads()
     recorded = await store.get_setting(WRITERS_KEY)
     told: dict[str, str] = json.loads(recorded) if recorded else {}
-    first = heads[0].writer_id if heads else call.user_id
-    writers = [told.get(head.message_id) or head.writer_id or first for head in heads]
+    first = heads.writers[0] if heads else call.user_id
+    if not told and call.user_id == first and {first, ""}.issuperset(heads.writers):
+        return None
+    ids = heads.ids
+    writers = [told.get(message_id) or writer or first for message_id, writer in zip(ids, heads.writers, strict=True)]
     pivot = next((index for index, writer in enumerate(writers) if writer != first), len(heads))
     if pivot == len(heads) and call.user_id == first:
         return None
-    found = {head.message_id: writer for head, writer in zip(heads, writers, strict=True) if writer != first}
+    found = {message_id: writer for message_id, writer in zip(ids, writers, strict=True) if writer != first}
     if call.user_id != first:
         found[call.message_id] = call.user_id
     if not found.items() <= told.items():
         await store.save_setting(WRITERS_KEY, json.dumps(told | found, sort_keys=True))
-    known = [
-        replace(head, message_id=head.message_id + SHARED_SUFFIX) if index < pivot else head
-        for index, head in enumerate(heads)
-    ]
+    shared_ids = [message_id + SHARED_SUFFIX if index < pivot else message_id for index, message_id in enumerate(ids)]
     names = await _owui.user_names(sorted({*writers}))
     return SharedChain(
-        chain, known, {h.message_id: _plain(names.get(w, w)) for h, w in zip(known, writers, strict=True)}
+        chain,
+        Heads(shared_ids, heads.marks, heads.writers),
+        {message_id: _plain(names.get(writer, writer)) for message_id, writer in zip(shared_ids, writers, strict=True)},
     )
 
 

@@ -8,9 +8,11 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from echo_core.records import Shadow
+from echo_core.settled_prefix import SettledPrefix
 
-#: Bytes of sealed values kept a chat. Source: our choice; a chat of 5,000 turns has about 10 MB without images.
-CACHE_BYTES: Final = 32 * 1024 * 1024
+#: Bytes kept a chat. Source: our choice; a chat of 5,000 turns has about 15 MB without images, and a request may carry
+#: 20 MB of them (Gemini API docs, Files), which are in the records and in the settled prefix.
+CACHE_BYTES: Final = 64 * 1024 * 1024
 
 
 class ShadowCache:
@@ -27,6 +29,24 @@ class ShadowCache:
         self._limit_bytes = limit_bytes
         self._held_bytes = 0
         self._shadows: dict[str, Shadow] = {}
+        self._prefix: SettledPrefix | None = None
+        self._prefix_bytes = 0
+
+    @property
+    def held_bytes(self) -> int:
+        """What is kept now."""
+        return self._held_bytes + self._prefix_bytes
+
+    @property
+    def prefix(self) -> SettledPrefix | None:
+        """The beginning that was kept last, whatever was written since: it knows itself what of it still holds."""
+        return self._prefix
+
+    def keep_prefix(self, prefix: SettledPrefix) -> None:
+        """Keep a beginning if it fits beside the shadows."""
+        size_bytes = prefix.size_bytes
+        fits = self._held_bytes + size_bytes <= self._limit_bytes
+        self._prefix, self._prefix_bytes = (prefix, size_bytes) if fits else (None, 0)
 
     def advance(self, changed: Iterable[tuple[str, int]]) -> None:
         """Drop what was written since.
@@ -63,7 +83,7 @@ class ShadowCache:
             return
         for shadow in shadows:
             size_bytes = _size_bytes(shadow)
-            if self._held_bytes + size_bytes <= self._limit_bytes and shadow.message_id not in self._shadows:
+            if self.held_bytes + size_bytes <= self._limit_bytes and shadow.message_id not in self._shadows:
                 self._shadows[shadow.message_id] = shadow
                 self._held_bytes += size_bytes
 
@@ -74,8 +94,9 @@ class ShadowCache:
 
     def _drop_all(self) -> None:
         self.drops += 1
-        self._held_bytes = 0
+        self._held_bytes = self._prefix_bytes = 0
         self._shadows.clear()
+        self._prefix = None
 
 
 def _size_bytes(shadow: Shadow) -> int:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from echo_constants import StateError
 from echo_core.ports import ToolOutputSlice
 from echo_core.records import Seal, Shadow, SignatureRow, VersionLock
+from echo_core.settled_prefix import SettledPrefix
 from echo_state_manager._load import is_locked_at
 
 
@@ -20,6 +21,7 @@ class MemoryShadowStore:
         self._turn_log: dict[str, list[bytes]] = {}
         self._settings: dict[str, str] = {}
         self._outputs: dict[tuple[str, str], str] = {}
+        self._prefix: SettledPrefix | None = None
 
     def take_notices(self) -> tuple[StateError, ...]:
         """Always empty: memory is never found damaged."""
@@ -33,6 +35,14 @@ class MemoryShadowStore:
     async def get_message_shadows(self, message_ids: Sequence[str]) -> Mapping[str, Shadow]:
         """Shadows by message id; ids without a shadow are left out."""
         return {key: self._shadows[key] for key in message_ids if key in self._shadows}
+
+    def settled_prefix(self) -> SettledPrefix | None:
+        """The beginning that was kept last."""
+        return self._prefix
+
+    def keep_settled_prefix(self, prefix: SettledPrefix) -> None:
+        """Keep a beginning for the next turn."""
+        self._prefix = prefix
 
     async def get_former_shadows(self, message_id: str) -> Sequence[Shadow]:
         """What a message was before its content became another, oldest first."""

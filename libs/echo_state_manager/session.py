@@ -8,6 +8,7 @@ from anyio import to_thread
 from echo_constants import StateError
 from echo_core.ports import ToolOutputSlice
 from echo_core.records import Seal, Shadow, SignatureRow, VersionLock
+from echo_core.settled_prefix import SettledPrefix
 from echo_state_manager import _load, _outputs, _save
 from echo_state_manager._batch import Batch, in_batches
 from echo_state_manager._cache import ShadowCache
@@ -69,6 +70,19 @@ class SessionStore:
             self._cache.add(read.values(), drops)
             found |= read
         return found
+
+    @property
+    def held_bytes(self) -> int:
+        """Memory that is kept for the next turn."""
+        return self._cache.held_bytes
+
+    def settled_prefix(self) -> SettledPrefix | None:
+        """The beginning that was kept last; None when none was, or when it had to make room."""
+        return self._cache.prefix
+
+    def keep_settled_prefix(self, prefix: SettledPrefix) -> None:
+        """Keep a beginning in memory for the next turn, as far as there is room."""
+        self._cache.keep_prefix(prefix)
 
     async def get_former_shadows(self, message_id: str) -> Sequence[Shadow]:
         """What a message was before its content became another, oldest first; for when its text is restored."""

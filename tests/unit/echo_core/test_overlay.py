@@ -7,7 +7,7 @@ import pytest
 from echo_aec import Artifact
 from echo_core.overlay import NO_OVERLAY, OverlayEntry, Told, overlay_json, parse_overlay, render
 from echo_core.records import Shadow
-from echo_core.suture import Assembly
+from echo_core.suture import INTERRUPTED, Assembly
 from echo_protocol import UnreadablePart, content_json, inline_data_part, join_contents, text_part, user_parts
 
 NOTE = Artifact(id="AEC_upgrade").xml()
@@ -89,5 +89,5 @@ def test_a_conversation_shows_each_question_with_what_its_answer_was_told() -> N
     assembly = Assembly()
     assembly.add(question, overlay)
     assembly.add(question)
-    assert texts(assembly.fragments[0]) == [NOTE, "Hello"]
-    assert texts(assembly.fragments[2]) == ["Hello"]
+    assert texts(b"[" + assembly.pieces[0] + b"]") == [NOTE, "Hello"]
+    assert texts(b"[" + assembly.pieces[1].removeprefix(INTERRUPTED + b",") + b"]") == ["Hello"]

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from echo_core.heads import RowHead
 from echo_core.records import Seal, Shadow
 from echo_core.sealing import seal_shadow
-from echo_core.suture import RowHead
 from echo_paths import EchoPaths
 from echo_protocol import ROOT_PARENT, Catalogue
 from echo_runtime import PipeCall, _owui

@@ -1,5 +1,6 @@
 """What was read once is only given again while nobody has written it since."""
 
+from echo_core.settled_prefix import SettledPrefix
 from echo_state_manager._cache import ShadowCache
 from store_kit import shadow
 
@@ -49,3 +50,26 @@ def test_a_deletion_drops_everything_and_keeps_the_newest_revision() -> None:
     cache = cache_with()
     cache.advance([("m9", 9), ("", 8)])
     assert (cache.revision, cache.lookup(["m1", "m2"])) == (9, ({}, ["m1", "m2"]))
+
+
+def prefix_of(size_bytes: int) -> SettledPrefix:
+    return SettledPrefix(ids=[""], marks=[""], shadows=[ONE], pieces=[b"x" * size_bytes], last_roles=["model"])
+
+
+def test_a_beginning_is_kept_where_it_fits_beside_the_shadows() -> None:
+    cache = cache_with()
+    held_bytes = cache.held_bytes
+    kept = prefix_of(10_000 - held_bytes)
+    cache.keep_prefix(kept)
+    assert (cache.prefix, cache.held_bytes) == (kept, 10_000)
+    cache.keep_prefix(prefix_of(10_001 - held_bytes))
+    assert (cache.prefix, cache.held_bytes) == (None, held_bytes)
+
+
+def test_a_kept_beginning_leaves_no_more_room_than_there_is_and_goes_with_the_rest() -> None:
+    cache = cache_with()
+    cache.keep_prefix(prefix_of(10_000 - cache.held_bytes))
+    cache.add([shadow("m3", "third")], cache.drops)
+    assert cache.lookup(["m3"]) == ({}, ["m3"])
+    cache.advance([("", 9)])
+    assert (cache.prefix, cache.held_bytes) == (None, 0)

@@ -321,3 +321,22 @@ async def test_no_call_blocks_the_event_loop(opener: SessionStores, no_blocking:
         pass
     await opener.chats_on_disk()
     await opener.purge(USER, CHAT)
+
+
+async def test_unused_files_are_closed_when_they_hold_too_much_the_oldest_first(
+    paths: EchoPaths, clock: ManualClock
+) -> None:
+    texts = {name: name * 1000 for name in ("a", "b", "c")}
+    one = shadow("m1", texts["a"])
+    size_bytes = len(one.contents_json) + len(one.overlay_json) + len(one.visible_text)
+    held = SessionStores(paths, clock, max_held_bytes=2 * size_bytes)
+    stores_by_chat: dict[str, SessionStore] = {}
+    for name, text in texts.items():
+        async with held.open_file(paths.session_db(USER, name)) as store:
+            await store.seal(seal("m1", text))
+            await store.get_message_shadows(["m1"])
+            stores_by_chat[name] = store
+    with pytest.raises(StoreClosedError):
+        await stores_by_chat["a"].get_message_shadows(["m1"])
+    assert stores_by_chat["b"].held_bytes == stores_by_chat["c"].held_bytes == size_bytes
+    await held.close()
