@@ -2,14 +2,22 @@
 
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import hypothesis.strategies as st
 import pytest
 from hypothesis import HealthCheck, settings
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from codex_kit import ADA, Git
 from echo_codex_git import CodexLimits, branching, engine
@@ -25,6 +33,8 @@ BRANCHES = ("main", "one", "two")
 
 class Twins(RuleBasedStateMachine):
     """Lines are never used twice, so that there is one shortest way from a text to another and merges compare."""
+
+    outcomes: ClassVar[Counter[str]] = Counter()
 
     def __init__(self) -> None:
         super().__init__()
@@ -84,6 +94,7 @@ class Twins(RuleBasedStateMachine):
         self._commit()
         crossed = len(self.git(self.theirs, "merge-base", "--all", "HEAD", name).split()) > 1
         result = self._ours(lambda repo: branching.merge(repo, name, ADA, 0))
+        self.outcomes[result.outcome] += 1
         self.git(self.theirs, "merge", "-q", "--no-edit", "-Xno-renames", name, ok=False)
         unmerged = self.git(self.theirs, "diff", "--name-only", "--diff-filter=U", "-z").split("\0")[:-1]
         if not crossed:
@@ -136,19 +147,23 @@ class Twins(RuleBasedStateMachine):
         self.git(folder, "reset", "-q", "--hard", "HEAD~1")
 
 
+def outcomes_of(examples: int, steps: int) -> Counter[str]:
+    """Run the machine; returns how often a merge ended in which way."""
+    Twins.outcomes = Counter()
+    chosen = settings(
+        max_examples=examples, stateful_step_count=steps, deadline=None, suppress_health_check=list(HealthCheck)
+    )
+    run_state_machine_as_test(Twins, settings=chosen)
+    return Twins.outcomes
+
+
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 def test_the_codex_and_stock_git_stay_equal() -> None:
-    from hypothesis.stateful import run_state_machine_as_test
-
-    chosen = settings(max_examples=12, stateful_step_count=14, deadline=None, suppress_health_check=list(HealthCheck))
-    run_state_machine_as_test(Twins, settings=chosen)
+    assert outcomes_of(examples=10, steps=14)
 
 
 @pytest.mark.deep
 @pytest.mark.timeout(900)
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 def test_the_codex_and_stock_git_stay_equal_for_long() -> None:
-    from hypothesis.stateful import run_state_machine_as_test
-
-    chosen = settings(max_examples=150, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck))
-    run_state_machine_as_test(Twins, settings=chosen)
+    assert outcomes_of(examples=60, steps=30).keys() == {"up_to_date", "fast_forward", "merged", "conflicts"}
