@@ -133,6 +133,18 @@ def _description(path: Path) -> str:
     return found.group(1) if found else ""
 
 
+def tools_table() -> str:
+    """Every tool of every toolkit, with the first sentence that the model reads."""
+    rows: list[Row] = []
+    for path in function_files("tools"):
+        cls = entry_class(path)
+        names = [name for name in dir(cls) if not name.startswith("_") and not isinstance(getattr(cls, name), type)]
+        for name in names:
+            told = (getattr(cls, name).__doc__ or "").strip().splitlines()[0]
+            rows.append((f"`{path.stem}`", f"`{name}`", told))
+    return table(("Toolkit", "Tool", "What the model reads first"), rows)
+
+
 def diagnoses_table() -> str:
     """Everything that `echoctl doctor` can find, in the order of its checks."""
     from echo_cli._checks.registry import CHECKS
@@ -167,6 +179,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "errors": errors_table,
     "valves": valves_table,
     "filters": filters_table,
+    "tools": tools_table,
     "diagnoses": diagnoses_table,
     "breaks": breaks_table,
 }

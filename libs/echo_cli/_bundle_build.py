@@ -28,26 +28,38 @@ _LINE_CHARS: Final = 116
 #: What Open WebUI's loader would rewrite anywhere in a function. Source: utils/plugin.py `replace_imports`, 0.12.4.
 _REWRITTEN: Final = ("from utils", "from apps", "from main", "from config")
 
-_TAIL: Final = """
+#: Modules that only toolkits need.
+_FOR_TOOLKITS: Final = frozenset({"dulwich"})
+
+_TAIL: Final = '''
 # Added by `echoctl bundle`: what Open WebUI's importer leaves undone is finished when this function is switched on.
 ECHO_BUNDLE = {bundle}
+ECHO_BUNDLE_TOOLS = """
+{tools}
+"""
 _EchoBareEvent = Event
 
 
 class Event(_EchoBareEvent):
     async def event(self, **given):
+        import base64
         import inspect
+        import json
         import logging
+        import lzma
 
         if not ECHO_BOOT_PROBLEM:
             from echo_runtime._owui_setup import on_bundle_event
 
-            await on_bundle_event(given["__event_name__"], given["event"], given["__id__"], ECHO_BUNDLE)
+            tools = ()
+            if given["__event_name__"] in ("system.startup.started", "function.enable_started"):
+                tools = json.loads(lzma.decompress(base64.b64decode(ECHO_BUNDLE_TOOLS)))
+            await on_bundle_event(given["__event_name__"], given["event"], given["__id__"], ECHO_BUNDLE, tools)
         elif given["__event_name__"] in ("system.startup.started", "function.enable_started"):
             logging.getLogger("echo.bundle").error("%s", ECHO_BOOT_PROBLEM)
         wanted = inspect.signature(super().event).parameters
         await super().event(**{{name: value for name, value in given.items() if name in wanted}})
-"""
+'''
 
 
 class CarrierMissingError(ConfigError):
@@ -67,14 +79,15 @@ class Bundle:
 
     Args:
         text: the JSON array.
-        left_out: ids of toolkits, which this importer of Open WebUI does not take.
+        function_ids: what the importer stores.
+        tool_ids: toolkits, which the importer does not take and the lifecycle function stores.
         requirements: what Open WebUI will ask pip for.
     """
 
     text: str
     wheel: Wheel
     function_ids: tuple[str, ...]
-    left_out: tuple[str, ...]
+    tool_ids: tuple[str, ...]
     requirements: tuple[str, ...]
 
 
@@ -98,22 +111,27 @@ def build_bundle(functions: Sequence[FunctionFile] | None = None, *, libs: Path 
     wheel = build_wheel(libs)
     files = [path for package in wheel.packages for path in (libs / package).rglob("*.py")]
     needed = pinned_requirements(imported_modules(files))
-    listed = [{"id": function.id, "kind": function.kind, "scope": function.scope} for function in taken]
-    forms = [_form(function, wheel, needed, listed) for function in taken]
+    listed = [{"id": function.id, "kind": function.kind, "scope": function.scope} for function in every]
+    tools = [_form(function, wheel, needed, ()) for function in every if function.kind == "tool"]
+    forms = [_form(function, wheel, needed, listed, tools) for function in taken]
     return Bundle(
         text=json.dumps(forms, ensure_ascii=False, indent=1),
         wheel=wheel,
         function_ids=tuple(function.id for function in taken),
-        left_out=tuple(function.id for function in every if function.kind == "tool"),
+        tool_ids=tuple(function.id for function in every if function.kind == "tool"),
         requirements=tuple(needed.values()),
     )
 
 
 def _form(
-    function: FunctionFile, wheel: Wheel, needed: Mapping[str, str], listed: Sequence[Mapping[str, str]]
+    function: FunctionFile,
+    wheel: Wheel,
+    needed: Mapping[str, str],
+    listed: Sequence[Mapping[str, str]],
+    tools: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
     form = function_form(function, "installed")
-    form["content"] = bundled_source(function, wheel, needed, listed)
+    form["content"] = bundled_source(function, wheel, needed, listed, tools)
     if function.id == CARRIER_ID:
         form["meta"]["description"] = FIRST_STEP.en
         form["meta"]["i18n"] = {
@@ -123,7 +141,11 @@ def _form(
 
 
 def bundled_source(
-    function: FunctionFile, wheel: Wheel, needed: Mapping[str, str], listed: Sequence[Mapping[str, str]]
+    function: FunctionFile,
+    wheel: Wheel,
+    needed: Mapping[str, str],
+    listed: Sequence[Mapping[str, str]],
+    tools: Sequence[Mapping[str, Any]] = (),
 ) -> str:
     """A function's text with the path bootstrap in front, and in the carrier the wheel and the set-up.
 
@@ -132,11 +154,20 @@ def bundled_source(
         wheel: what the libraries are loaded from.
         needed: as `pinned_requirements` gives it.
         listed: all functions of the bundle, for the set-up.
+        tools: forms of its toolkits, for the set-up.
     """
     carries = function.id == CARRIER_ID
-    source = _with_requirements(function.source, needed) if carries else function.source
+    # A package for toolkits alone is asked for by them: where pip cannot bring it, the rest of ECHO works.
+    for_tools = {module: pin for module, pin in needed.items() if module in _FOR_TOOLKITS}
+    needed = {module: pin for module, pin in needed.items() if module not in _FOR_TOOLKITS}
+    if function.kind == "tool":
+        needed |= for_tools
+    source = _with_requirements(function.source, needed) if carries or function.kind == "tool" else function.source
     head, body = _split(source)
-    tail = _TAIL.format(bundle=json.dumps(list(listed))) if carries else ""
+    tail = ""
+    if carries:
+        packed = "\n".join(textwrap.wrap(_packed(json.dumps(list(tools)).encode()), _LINE_CHARS))
+        tail = _TAIL.format(bundle=json.dumps(list(listed)), tools=packed)
     # `NOT_INSTALLED` is what a function tells its users when ECHO's libraries cannot be imported.
     override = 'if ECHO_BOOT_PROBLEM and "NOT_INSTALLED" in globals():\n    NOT_INSTALLED = ECHO_BOOT_PROBLEM\n'
     text = f"{head}\n{_boot(function, wheel, needed, carries=carries)}\n{body}\n\n{override}{tail}"
@@ -161,15 +192,15 @@ def _boot(function: FunctionFile, wheel: Wheel, needed: Mapping[str, str], *, ca
     lines += [f"# echo-bundle source-sha256: {function.digest}", code.rstrip(), "", ""]
     lines += ["from open_webui.env import DATA_DIR as ECHO_BOOT_DATA_DIR  # noqa: E402", ""]
     if carries:
-        lines += ['ECHO_BOOT_WHEEL = """', *textwrap.wrap(_packed(wheel), _LINE_CHARS), '"""']
+        lines += ['ECHO_BOOT_WHEEL = """', *textwrap.wrap(_packed(wheel.content), _LINE_CHARS), '"""']
     lines += ["ECHO_BOOT_PROBLEM = echo_boot(", "    ECHO_BOOT_DATA_DIR,"]
     lines += [f"    {name}={value!r}," for name, value in arguments.items()]
     lines += ["    packed=ECHO_BOOT_WHEEL,"] * carries + [")", ""]
     return "\n".join(lines)
 
 
-def _packed(wheel: Wheel) -> str:
-    return base64.b64encode(lzma.compress(wheel.content, preset=9 | lzma.PRESET_EXTREME)).decode()
+def _packed(content: bytes) -> str:
+    return base64.b64encode(lzma.compress(content, preset=9 | lzma.PRESET_EXTREME)).decode()
 
 
 def _with_requirements(source: str, needed: Mapping[str, str]) -> str:

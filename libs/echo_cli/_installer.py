@@ -9,17 +9,15 @@ So a run that was cut off is finished by the next one, and a function that someb
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, ClassVar, Literal
 
 from echo_cli._functions import FunctionFile
 from echo_cli._model_record import ECHO_MODEL_ID, FRENCH, new_record, with_requirements
 from echo_cli._owui_api import OwuiApi
 from echo_constants import ECHO_VERSION, Bilingual, ConfigError
+from echo_runtime.bundle_setup import MARK
 
 Action = Literal["created", "updated", "finished", "enabled", "valves_set", "retired", "removed", "unchanged"]
-
-#: Key of our mark in a function's `meta` (Open WebUI keeps unknown keys: FunctionMeta allows extra).
-MARK: Final = "echo"
 
 
 class ForeignFunctionError(ConfigError):

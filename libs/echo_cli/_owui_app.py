@@ -12,11 +12,11 @@ from contextlib import contextmanager
 import anyio
 
 from echo_cli._functions import discover_functions
-from echo_cli._installer import MARK, function_form
+from echo_cli._installer import function_form
 from echo_paths import EchoPaths
 from echo_runtime._owui_install import WantedFunction, install_functions
 from echo_runtime._owui_serve import application
-from echo_runtime.bundle_setup import BundledFunction
+from echo_runtime.bundle_setup import MARK, BundledFunction
 
 logger = logging.getLogger(__name__)
 
@@ -30,11 +30,7 @@ async def install() -> None:
             form=function_form(function, "installed"),
         )
         for function in functions
-        if function.kind != "tool"
     ]
-    left_out = [function.id for function in functions if function.kind == "tool"]
-    if left_out:
-        logger.warning("Toolkits need an administrator's `echoctl install`: %s", ", ".join(left_out))
     lock = _install_lock()
     await anyio.to_thread.run_sync(lock.__enter__)
     try:

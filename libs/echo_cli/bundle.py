@@ -30,10 +30,6 @@ _NEXT = Bilingual(
     "Panneau d'administration, Fonctions, la flèche à côté de Créer, Import JSON : choisissez ce fichier. Puis activez "
     "echo_lifecycle, rechargez la page et faites ce que dit sa description.",
 )
-_TOOLS = Bilingual(
-    en="Not in the bundle, because this importer takes functions only: {ids}. `echoctl install` brings them.",
-    fr="Absents du lot, car cet import ne prend que des fonctions : {ids}. `echoctl install` les apporte.",
-)
 
 
 def bundle(
@@ -55,14 +51,12 @@ def bundle(
             raise BundleExistsError(path=str(out))
         made = build_bundle()
         out.write_text(made.text, encoding="utf-8")
-        if made.left_out:
-            output.warn(_TOOLS, ids=", ".join(made.left_out))
         size_bytes = out.stat().st_size
         facts: dict[str, Any] = {
             "path": str(out),
             "size_bytes": size_bytes,
             "functions": list(made.function_ids),
-            "left_out": list(made.left_out),
+            "tools": list(made.tool_ids),
             "requirements": list(made.requirements),
             "wheel_sha256": made.wheel.sha256,
         }

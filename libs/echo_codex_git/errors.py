@@ -1,7 +1,8 @@
 """What the codex refuses and why; each goes to the model as a tool result, which can then do something else.
 
 CodexError
-├── WorkspaceNameError, WorkspaceMissingError, WorkspaceExistsError, WorkspaceBusyError, WorkspaceDamagedError
+├── WorkspaceNameError, WorkspaceMissingError, WorkspaceExistsError, WorkspaceBusyError, WorkspaceDamagedError,
+│   NotConfirmedError
 ├── UnsafePathError, FileMissingError, NotTextError, CodexLimitError
 ├── BranchNameError, BranchMissingError, BranchExistsError, RevisionMissingError
 ├── NothingToCommitError, UncommittedChangesError, MergeUnfinishedError, ConflictsLeftError, MergeRefusedError
@@ -71,6 +72,17 @@ class WorkspaceDamagedError(CodexError):
     remedy = Bilingual(
         en="Nothing was changed. Tell the user; `git fsck` in the folder names what is missing.",
         fr="Rien n'a été modifié. Dites-le à l'utilisateur ; `git fsck` dans le dossier nomme ce qui manque.",
+    )
+
+
+class NotConfirmedError(CodexError):
+    """A deletion without its confirmation."""
+
+    code = "codex_not_confirmed"
+    message = Bilingual(en="Deleting {name} was not confirmed.", fr="La suppression de {name} n'a pas été confirmée.")
+    remedy = Bilingual(
+        en="Ask the user; then give the workspace's name as `confirm` too.",
+        fr="Demandez à l'utilisateur ; puis donnez aussi le nom de l'espace de travail dans `confirm`.",
     )
 
 

@@ -117,6 +117,24 @@ class Workspaces:
 
 
 @contextmanager
+def versioned_folder(root: Path, limits: CodexLimits) -> Iterator[Repository]:
+    """A folder of files whose versions are kept, under its lock; both are made when they are not there.
+
+    Args:
+        root: the folder; the lock lies beside it.
+        limits: bounds.
+
+    Raises:
+        WorkspaceBusyError, WorkspaceDamagedError
+    """
+    root.mkdir(parents=True, exist_ok=True)
+    with locked(root.parent / f".{root.name}.lock", exclusive=True, wait_s=limits.wait_s), as_damage():
+        is_new = not os.path.lexists(root / ".git")
+        with Repository.create(root, limits) if is_new else Repository(root, limits) as repository:
+            yield repository
+
+
+@contextmanager
 def as_damage() -> Iterator[None]:
     """What Dulwich raises over a broken repository, as our own error."""
     try:

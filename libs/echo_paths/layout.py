@@ -7,6 +7,7 @@ $ECHO_DATA_DIR
 ├── users/{uid}/files/                     vault
 ├── users/{uid}/skills/
 ├── users/{uid}/codex/
+├── skills/                                for all users
 └── qdrant/                                embedded vectors
 """
 
@@ -157,6 +158,11 @@ class EchoPaths:
     def skills_dir(self, user_id: str) -> Path:
         """The user's skills. Raises UnsafeIdError."""
         return self.user_dir(user_id) / "skills"
+
+    @property
+    def shared_skills_dir(self) -> Path:
+        """Skills for all users, written by administrators."""
+        return self.root / "skills"
 
     def codex_dir(self, user_id: str) -> Path:
         """The user's git codex. Raises UnsafeIdError."""

@@ -14,6 +14,7 @@ from open_webui.models.functions import FunctionForm, FunctionModel, Functions
 from open_webui.utils.plugin import load_function_module_by_id
 
 from echo_runtime._owui_setup import put_model_record
+from echo_runtime._owui_tools import put_tool, retire_tools
 from echo_runtime.bundle_setup import BundledFunction
 
 logger = logging.getLogger(__name__)
@@ -35,12 +36,12 @@ class WantedFunction:
 
 
 async def install_functions(wanted: Sequence[WantedFunction], mark: str) -> dict[str, Action]:
-    """Create or update the functions and the model record.
+    """Create or update the functions, the toolkits and the model record.
 
     A function that fails does not keep Open WebUI from starting: it is logged and left as it was.
 
     Args:
-        wanted: all functions of this version; toolkits are not among them.
+        wanted: all functions and toolkits of this version.
         mark: key of ECHO's mark in a function's `meta`.
 
     Returns:
@@ -51,7 +52,10 @@ async def install_functions(wanted: Sequence[WantedFunction], mark: str) -> dict
     for item in wanted:
         identity = item.listed.id
         try:
-            actions[identity] = await _put(item, stored.get(identity), mark)
+            if item.listed.kind == "tool":
+                actions[identity] = await put_tool(item.form, mark, "")
+            else:
+                actions[identity] = await _put(item, stored.get(identity), mark)
         except Exception:
             logger.exception("ECHO's function %s could not be installed", identity)
             actions[identity] = "failed"
@@ -59,6 +63,7 @@ async def install_functions(wanted: Sequence[WantedFunction], mark: str) -> dict
         if identity not in actions and _mark_of(row, mark):
             await Functions.delete_function_by_id(identity)
             logger.info("%s is no longer part of ECHO and was removed", identity)
+    await retire_tools(set(actions), mark)
     await put_model_record([item.listed for item in wanted], "", renew=True)
     return actions
 

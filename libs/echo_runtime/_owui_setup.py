@@ -9,7 +9,8 @@ from open_webui.models.functions import Function, Functions
 from open_webui.models.models import ModelForm, Models
 from sqlalchemy import update
 
-from echo_runtime.bundle_setup import BundledFunction, StoredFunction, is_own_start, left_to_do
+from echo_runtime._owui_tools import put_tool
+from echo_runtime.bundle_setup import MARK, BundledFunction, StoredFunction, is_own_start, left_to_do
 from echo_runtime.model_record import ECHO_MODEL_ID, FRENCH, new_record, with_requirements
 
 logger = logging.getLogger(__name__)
@@ -19,27 +20,49 @@ _FORM_KEYS: Final = ("id", "base_model_id", "name", "meta", "params", "is_active
 
 
 async def on_bundle_event(
-    event_name: str, event: Mapping[str, Any], own_id: str, bundle: Sequence[Mapping[str, str]]
+    event_name: str,
+    event: Mapping[str, Any],
+    own_id: str,
+    bundle: Sequence[Mapping[str, str]],
+    tools: Sequence[Mapping[str, Any]] = (),
 ) -> None:
     """Do what Open WebUI's importer leaves undone; called by the bundled lifecycle function with every event.
 
-    At a start the model record is made, or brought to what ECHO needs when the administrator has just switched ECHO
-    on. After each change of a function the lifecycle function's description says what is left to do.
+    At a start the toolkits are stored, and the model record is made, or brought to what ECHO needs when the
+    administrator has just switched ECHO on. After each change of a function the lifecycle function's description says
+    what is left to do.
 
     Args:
         event_name: name of the event.
         event: its payload.
         own_id: id of the lifecycle function.
         bundle: what the bundle brought, as `BundledFunction.of` takes it.
+        tools: its toolkits, each as `put_tool` takes it.
     """
     functions = [BundledFunction.of(fields) for fields in bundle]
     if is_own_start(event_name, event, own_id):
         importer = await Functions.get_function_by_id(own_id)
         owner = (importer.user_id if importer else "") or ""
+        stored = await _put_tools(tools, owner)
+        functions = [item for item in functions if item.kind != "tool" or item.id in stored]
         await put_model_record(functions, owner, renew=event_name != "system.startup.started")
         await _tell(functions, own_id, switched_on=own_id)
     elif event_name.startswith("function."):
         await _tell(functions, own_id)
+
+
+async def _put_tools(tools: Sequence[Mapping[str, Any]], owner_id: str) -> set[str]:
+    """Store a bundle's toolkits; returns the ids of those that are there then."""
+    stored: set[str] = set()
+    for form in tools:
+        try:
+            action = await put_tool(form, MARK, owner_id)
+        except Exception:  # a package that cannot be installed here must not keep ECHO from starting
+            logger.exception("ECHO's toolkit %s could not be installed", form["id"])
+        else:
+            logger.info("ECHO's toolkit %s: %s", form["id"], action)
+            stored |= {str(form["id"])} if action != "foreign" else set()
+    return stored
 
 
 async def put_model_record(functions: Sequence[BundledFunction], owner_id: str, *, renew: bool) -> None:
@@ -75,6 +98,7 @@ async def _tell(functions: Sequence[BundledFunction], own_id: str, switched_on: 
         own_id: id of the lifecycle function.
         switched_on: a function that Open WebUI is about to note as active.
     """
+    functions = [item for item in functions if item.kind != "tool"]  # those are stored without the administrator
     rows = {row.id: row for row in await Functions.get_functions_by_ids([item.id for item in functions])}
     stored = {
         row.id: StoredFunction(is_active=row.is_active or row.id == switched_on, is_global=row.is_global)

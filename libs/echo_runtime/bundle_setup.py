@@ -6,6 +6,9 @@ from typing import Any, Final, Self
 
 from echo_constants import Bilingual
 
+#: Key of ECHO's mark in the `meta` of a function or toolkit (Open WebUI keeps unknown keys: its forms allow extra).
+MARK: Final = "echo"
+
 _DONE: Final = Bilingual(
     en="ECHO is set up. API keys: /echo/hud/keys",
     fr="ECHO est en place. Clés API : /echo/hud/keys",

@@ -130,6 +130,13 @@ def test_filter_page_has_the_designs_order() -> None:
     assert all(PRIORITIES.get(name, int(priority)) == int(priority) for priority, name in shown)
 
 
+def test_tools_page_names_every_toolkit() -> None:
+    page = read("docs/tools.md")
+    shown = set(re.findall(r"^\| `(\w+)` \| `\w+` \| .+ \|$", page, re.MULTILINE))
+    assert shown == {path.stem for path in function_files() if path.parent.name == "tools"}
+    assert all(f"## {name}" in page for name in shown)
+
+
 def test_architecture_names_every_lib_and_worker() -> None:
     text = read("ARCHITECTURE.md")
     assert [name for name in lib_names() if f"`{name}`" not in text and f"libs/{name}" not in text] == []

@@ -10,11 +10,11 @@ import httpx
 import pytest
 
 from echo_cli._functions import discover_functions
-from echo_cli._installer import MARK
 from echo_cli._model_record import ECHO_MODEL_ID
 from echo_cli._ports import free_port
 from echo_cli._process import Child
 from echo_constants import ECHO_VERSION
+from echo_runtime.bundle_setup import MARK
 from live.bare import BOOT_LIMIT_S, SETTINGS
 from live.client import Client, poll
 
@@ -65,6 +65,12 @@ def test_echo_is_there_from_the_first_moment_and_what_was_switched_off_stays_off
                 assert stored[file.id]["content"] == file.source
                 assert stored[file.id]["is_active"] is True
                 assert stored[file.id]["is_global"] is (file.scope == "global")
+        tools = {item["id"]: item for item in client.get("/api/v1/tools/export")}
+        for file in discover_functions():
+            if file.kind == "tool":
+                assert tools[file.id]["content"] == file.source
+                assert tools[file.id]["specs"]
+                assert tools[file.id]["access_grants"][0]["principal_id"] == "*"
         assert ECHO_MODEL_ID in {model["id"] for model in client.get("/api/models")["data"]}
         (record,) = (item for item in client.get("/api/v1/models/base") if item["id"] == ECHO_MODEL_ID)
         assert record["access_grants"][0]["principal_id"] == "*"

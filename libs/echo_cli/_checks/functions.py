@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from echo_cli._checks.base import Diagnosis, Finding, Need, Surroundings
 from echo_cli._functions import FunctionFile, discover_functions, read_frontmatter
-from echo_cli._installer import MARK
 from echo_constants import Bilingual
+from echo_runtime.bundle_setup import MARK
 
 #: A function that came with `echoctl bundle` names the source that it was made from in a line of its own.
 BUNDLED: Final = re.compile(r"^# echo-bundle source-sha256: ([0-9a-f]{64})$", re.MULTILINE)

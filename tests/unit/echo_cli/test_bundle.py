@@ -1,10 +1,13 @@
 """The bundle: what is in it, and how its functions find their libraries in a Python that has none."""
 
 import ast
+import base64
 import concurrent.futures
 import hashlib
 import json
+import lzma
 import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -106,11 +109,23 @@ def test_without_a_lifecycle_function_there_is_no_bundle() -> None:
         build_bundle([file for file in discover_functions() if file.id != CARRIER_ID])
 
 
-def test_toolkits_are_left_out_and_named() -> None:
-    tool = function_file('"""\ntitle: T\n"""\nclass Tools: ...\n', kind="tool", id="echo_tools")
-    made = build_bundle([*discover_functions(), tool])
-    assert made.left_out == ("echo_tools",)
-    assert "echo_tools" not in made.function_ids
+def test_the_lifecycle_function_carries_the_toolkits(bundle: Bundle, sources: dict[str, str]) -> None:
+    match = re.search(r'^ECHO_BUNDLE_TOOLS = """\n(.*?)\n"""$', sources[CARRIER_ID], re.DOTALL | re.MULTILINE)
+    assert match is not None
+    forms = json.loads(lzma.decompress(base64.b64decode(match[1])))
+    wanted = tuple(file.id for file in discover_functions() if file.kind == "tool")
+    assert bundle.tool_ids == tuple(form["id"] for form in forms) == wanted
+    assert not set(wanted) & set(bundle.function_ids), "the importer would refuse them"
+    for form in forms:
+        assert "echo_boot(" in form["content"]
+        assert "ECHO_BOOT_WHEEL" not in form["content"]
+
+
+def test_a_package_for_toolkits_is_no_need_of_the_rest(bundle: Bundle, sources: dict[str, str]) -> None:
+    assert any(pin.startswith("dulwich==") for pin in bundle.requirements)
+    for source in sources.values():
+        assert "dulwich" not in read_frontmatter(source).get("requirements", "")
+        assert "dulwich" not in source
 
 
 def function_file(source: str, **changes: Any) -> FunctionFile:
