@@ -21,7 +21,7 @@ from echo_utils import dumps
 #: Begin keys in `echo_settings`; the called model follows, and for the second the question.
 SEALED_KEY: Final = "sealed_prompt:"
 OVERLAY_KEY: Final = "overlay:"
-#: Ends the key of what is sealed for a chat with several writers.
+#: Ends the keys of what is sealed for a chat with several writers.
 SHARED_SUFFIX: Final = ":shared"
 
 #: Toggles of the chat bar that decide which tools there are. Source: Open WebUI 0.12.4, `features` of a request.
@@ -109,7 +109,9 @@ class Briefings:
             tools: what could be called now.
         """
         instructions = await self._templates.collect(call, shared=history.shared)
-        key = f"{SEALED_KEY}{call.called_model}{SHARED_SUFFIX if history.shared else ''}"
+        # What one person's own instructions made is never told to another writer.
+        suffix = SHARED_SUFFIX if history.shared else ""
+        key = f"{SEALED_KEY}{call.called_model}{suffix}"
         kept = await store.get_setting(key)
         if kept is None:
             fresh = _sealed(call, instructions.text, tools)
@@ -128,7 +130,7 @@ class Briefings:
             before = known(sealed.told, history.overlays, [*briefing.times, *briefing.places])
             overlay = overlay_json([news(briefing, before, sealed.declared)])
             # Whoever answers the same question with the same model, now or later, is told the same.
-            question = f"{OVERLAY_KEY}{call.called_model}:{call.user_message_id}"
+            question = f"{OVERLAY_KEY}{call.called_model}:{call.user_message_id}{suffix}"
             overlay = (await store.claim_setting(question, overlay.decode())).encode()
         return Briefed(
             system=sealed.system.encode(),

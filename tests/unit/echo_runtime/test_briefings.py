@@ -167,6 +167,16 @@ async def test_with_several_writers_nothing_of_one_person_is_sent() -> None:
     assert await chat.ask("Bob's own.", shared=True) == together
 
 
+async def test_another_writer_who_answers_an_earlier_question_again_is_not_told_what_its_writer_was() -> None:
+    chat = Chat()
+    await chat.ask("One.")
+    alone = await chat.ask("Ada's later prompt.", question="same")
+    assert b"Ada's later prompt." in alone.overlay
+    chat.overlays.clear()
+    assert b"Ada's" not in (await chat.ask(shared=True, question="same")).overlay
+    assert (await chat.ask("Ada's later prompt.", question="same")).overlay == alone.overlay
+
+
 async def test_two_answers_that_begin_at_once_seal_one_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
     chat = Chat()
 
