@@ -87,6 +87,15 @@ class Sim:
             f"{marker} to end by {ended}",
         )
 
+    def wait_ended_last(self, marker: str, ended: str) -> None:
+        """Until the latest stream whose request holds `marker` has ended in one way."""
+
+        def has() -> bool | None:
+            found = [r for r in self.requests("streamGenerateContent") if marker in r["body"]]
+            return (bool(found) and found[-1]["ended"] == ended) or None
+
+        poll(has, f"the last one of {marker} to end by {ended}")
+
     def reset(self) -> None:
         """Forget requests, scripts and caches."""
         self._http.post("/__sim__/reset").raise_for_status()

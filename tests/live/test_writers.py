@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from live.bodies import Body, assert_continues, assert_valid
-from live.client import Client
+from live.client import Client, Turn
 from live.moves import Conversation
 from live.stack import Live
 
@@ -20,6 +20,8 @@ class Tools:
         return f"value of {key}"
 '''
 OWN_PROMPT = "Ada likes to be called Countess."
+LATER_PROMPT = "Ada likes to be called Duchess."
+FOLDER_PROMPT = "All of this is about the secret heron."
 
 
 @pytest.fixture(scope="module")
@@ -57,18 +59,25 @@ def toolkit(live: Live) -> Iterator[str]:
 @pytest.fixture
 def talk(live: Live, ada: Client, toolkit: str) -> Conversation:
     """A chat of Ada's with an own system prompt, a tool turn and two signed answers."""
-    talk = Conversation(ada, live.sim, tool_ids=[toolkit], messages=[{"role": "system", "content": OWN_PROMPT}])
+    talk = Conversation(ada, live.sim, tool_ids=[toolkit], messages=system(OWN_PROMPT))
     talk.ask("Hello.")
     talk.ask('call secret_lookup {"key": "a"}')
     return talk
 
 
+def system(prompt: str) -> list[dict[str, str]]:
+    """A user's own prompt, as the page sends it."""
+    return [{"role": "system", "content": prompt}]
+
+
 def secrets_of(talk: Conversation) -> set[str]:
-    """All signatures that the owner's chat has got so far."""
-    talk.ask("What next?")
-    requests = talk.sim.requests("streamGenerateContent")
-    body = Body(requests[-1])
+    """All signatures that the owner's chat has got so far; the last question was told of another prompt."""
+    own = talk.extra
+    talk.extra = own | {"messages": system(LATER_PROMPT)}
+    body = talk.body(talk.ask("What next?"))
+    talk.extra = own
     assert OWN_PROMPT in body.head
+    assert LATER_PROMPT in body.said[-1].asked
     parts = [part for content in body.json["contents"] for part in content["parts"]]
     signatures = {part["thoughtSignature"] for part in parts if "thoughtSignature" in part}
     assert len(signatures) >= 3
@@ -79,7 +88,49 @@ def assert_nothing_of(body: Body, signatures: set[str]) -> None:
     assert_valid(body)
     assert body.status == 200
     assert not [signature for signature in signatures if signature in body.text]
-    assert OWN_PROMPT not in body.text
+    for secret in (OWN_PROMPT, LATER_PROMPT, FOLDER_PROMPT):
+        assert secret not in body.text
+
+
+@pytest.mark.parametrize(
+    "move", ["ask", "edit and send", "regenerate", "regenerate with a hint", "continue the answer"]
+)
+def test_whatever_another_account_does_in_a_chat_it_gets_nothing_of_the_owners(
+    live: Live, ada: Client, toolkit: str, bob: Client, move: str
+) -> None:
+    folder = ada.post("/api/v1/folders/", {"name": f"Herons {move}", "data": {"system_prompt": FOLDER_PROMPT}})
+    talk = Conversation(ada, live.sim, tool_ids=[toolkit], messages=system(OWN_PROMPT), folder_id=folder["id"])
+    assert FOLDER_PROMPT in talk.body(talk.ask("Hello.")).head
+    talk.ask('call secret_lookup {"key": "a"}')
+    signatures = secrets_of(talk)
+    talk.shared_with(bob, mode="continue")
+    joined = talk.joined_by(bob)
+    joined.extra = {}
+    answer = talk.messages()[str(talk.last)]
+    last = Turn(chat_id=str(talk.chat_id), user_id=answer["parentId"], assistant_id=answer["id"], message=answer)
+    live.sim.reset()
+    match move:
+        case "ask":
+            turn = joined.ask("Bob here.")
+        case "edit and send":
+            turn = joined.edit_and_send(last)
+        case "continue":
+            turn = joined.resume(last)
+        case _:
+            turn = joined.regenerate(last, guided="Shorter." if "hint" in move else "")
+    assert_nothing_of(joined.body(turn), signatures)
+    assert_nothing_of(joined.body(joined.ask("Bob again.")), signatures)
+
+
+def test_what_open_webui_itself_shows_and_exports_holds_no_signature_and_no_prompt(
+    talk: Conversation, bob: Client
+) -> None:
+    signatures = secrets_of(talk)
+    shown = json.dumps(bob.get(f"/api/v1/chats/share/{talk.shared_with(bob)}"))
+    for text in (shown, json.dumps(talk.exported())):
+        assert "value of a" in text
+        assert not [signature for signature in signatures if signature in text]
+        assert OWN_PROMPT not in text and LATER_PROMPT not in text
 
 
 @pytest.mark.parametrize("kind", ["clone of a shared chat", "import of an export"])
@@ -131,7 +182,7 @@ def test_the_owners_page_claims_all_messages_and_the_other_writer_is_remembered(
     after = talk.body(talk.ask("Ada again."))
     assert_continues(after, before)
     assert_nothing_of(after, signatures)
-    talk.extra = {"messages": [{"role": "system", "content": OWN_PROMPT}]}
+    talk.extra = {"messages": system(OWN_PROMPT)}
     back = talk.body(talk.ask("Before Bob came.", after=alone))
     assert {s for s in signatures if s in back.text} == signatures, "her own branch has lost nothing"
 

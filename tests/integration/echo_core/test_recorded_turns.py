@@ -222,6 +222,7 @@ def _extends(hop: Hop, following: Hop) -> bool:
     return json.dumps(after[: len(before)]) == json.dumps(before) and len(after) > len(before)
 
 
+@pytest.mark.deep
 async def test_a_recorded_turn_cut_after_any_chunk_leaves_a_next_request_that_is_accepted(recordings: Path) -> None:
     cuts = 0
     for hop in streams(recordings):
@@ -232,6 +233,7 @@ async def test_a_recorded_turn_cut_after_any_chunk_leaves_a_next_request_that_is
     assert cuts > 1_000
 
 
+@pytest.mark.deep
 async def test_a_recorded_tool_loop_cut_after_any_chunk_leaves_a_next_request_that_is_accepted(
     recordings: Path,
 ) -> None:
