@@ -12,13 +12,13 @@ from starlette.routing import BaseRoute
 
 from echo_paths import EchoPaths
 from echo_runtime.backends import is_simulator
-from echo_runtime.imports import ImportedRecords
 from echo_runtime.key_probe import GeminiKeyProbe
 from echo_runtime.key_routes import build_routes
 from echo_runtime.key_service import KeyService
 from echo_runtime.keys import GEMINI_KEY_VARIABLE, KeyRing
 from echo_runtime.lifecycle import PIPE_ID, Lifecycle
 from echo_runtime.purge import Purger
+from echo_runtime.retention import Retention
 from echo_runtime.settings import DEFAULT_BASE_URL
 from echo_state_manager.identity import IdentityStore
 
@@ -59,8 +59,9 @@ def _build(app: FastAPI) -> Lifecycle:
 
     shared = services()
     host = OwuiHost(app, shared.identity, shared.keys)
-    purger = Purger(shared.paths, shared.identity, host, (ImportedRecords(shared.sessions), shared.sessions))
-    return Lifecycle(host, shared.identity, purger, answer_recovery(host.busy))
+    retention = Retention(shared.sessions, shared.paths, shared.clock)
+    purger = Purger(shared.paths, shared.identity, host, (retention, shared.sessions))
+    return Lifecycle(host, shared.identity, purger, answer_recovery(host.busy), retention)
 
 
 class OwuiHost:

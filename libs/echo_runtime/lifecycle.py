@@ -48,6 +48,14 @@ class AnswerRecovery(Protocol):
         ...
 
 
+class Tidier(Protocol):
+    """Removes what is too old."""
+
+    async def tidy(self) -> None:
+        """Do it if it is time."""
+        ...
+
+
 class Lifecycle:
     """Reacts to Open WebUI's events.
 
@@ -56,13 +64,22 @@ class Lifecycle:
         identity: keeps the instance's key.
         purger: removes what is no longer wanted.
         recovery: finishes answers that a crash cut off.
+        tidier: is asked at every event, so that a server that runs for months tidies, too.
     """
 
-    def __init__(self, host: LifecycleHost, identity: IdentityStore, purger: Purger, recovery: AnswerRecovery) -> None:
+    def __init__(
+        self,
+        host: LifecycleHost,
+        identity: IdentityStore,
+        purger: Purger,
+        recovery: AnswerRecovery,
+        tidier: Tidier,
+    ) -> None:
         self._host = host
         self._identity = identity
         self._purger = purger
         self._recovery = recovery
+        self._tidier = tidier
 
     async def handle(self, name: str, event: Event, own_id: str) -> None:
         """One event of Open WebUI, by its name; `own_id` is the id of the event function.
@@ -85,6 +102,7 @@ class Lifecycle:
                 await self.move_valve(emptied=name == "function.valves_updated")
         else:
             await self._purge(name, event, subject)
+        await self._tidier.tidy()
 
     async def move_valve(self, *, emptied: bool) -> None:
         """Move a key typed into the pipe's valve to identity.db, and follow the valve when it is emptied.

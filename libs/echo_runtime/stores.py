@@ -7,11 +7,10 @@ from typing import Final
 from echo_core.ports import Clock, ShadowStore
 from echo_runtime import _owui
 from echo_runtime.call import PipeCall
+from echo_runtime.retention import API_KEPT_S
 from echo_state_manager import SessionStore, SessionStores
 
-#: How long the answers to API callers without a chat are kept. Source: docs/design.md section 5.
 _DAY_S: Final = 24 * 3600
-API_KEPT_S: Final = 7 * _DAY_S
 
 #: Chats whose owner is remembered; about 1 MB. Source: our choice.
 MAX_KNOWN_OWNERS: Final = 8192

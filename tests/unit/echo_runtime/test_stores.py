@@ -9,7 +9,8 @@ import pytest
 from echo_core.records import Seal, Shadow
 from echo_paths import EchoPaths
 from echo_runtime import PipeCall, _owui
-from echo_runtime.stores import API_KEPT_S, ChatStores
+from echo_runtime.retention import API_KEPT_S
+from echo_runtime.stores import ChatStores
 from echo_state_manager import SessionStores
 from scripted import FakeClock
 

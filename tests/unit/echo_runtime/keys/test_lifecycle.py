@@ -6,6 +6,7 @@ import pytest
 from echo_paths import EchoPaths
 from echo_runtime.keys import GEMINI_KEY_NAME
 from echo_runtime.lifecycle import PIPE_ID, Lifecycle
+from echo_runtime.lifecycle_entry import STARTUP
 from echo_runtime.purge import Purger
 from echo_state_manager.identity import INSTANCE_OWNER, IdentityStore
 
@@ -54,6 +55,21 @@ class Recovery:
         return 0
 
 
+class Tidier:
+    """Counts how often it was asked to remove what is too old."""
+
+    def __init__(self) -> None:
+        self.runs = 0
+
+    async def tidy(self) -> None:
+        self.runs += 1
+
+
+@pytest.fixture
+def tidier() -> Tidier:
+    return Tidier()
+
+
 @pytest.fixture
 def recovery() -> Recovery:
     return Recovery()
@@ -65,8 +81,14 @@ def host() -> Host:
 
 
 @pytest.fixture
-def lifecycle(host: Host, identity: IdentityStore, paths: EchoPaths, recovery: Recovery) -> Lifecycle:
-    return Lifecycle(host, identity, Purger(paths, identity, host), recovery)
+def lifecycle(host: Host, identity: IdentityStore, paths: EchoPaths, recovery: Recovery, tidier: Tidier) -> Lifecycle:
+    return Lifecycle(host, identity, Purger(paths, identity, host), recovery, tidier)
+
+
+async def test_old_records_are_looked_for_at_every_event(lifecycle: Lifecycle, tidier: Tidier) -> None:
+    for name in (STARTUP, "chat.created", "user.updated"):
+        await send(lifecycle, name)
+    assert tidier.runs == 3
 
 
 async def send(lifecycle: Lifecycle, name: str, subject: str = "", **more: Any) -> None:
