@@ -1,9 +1,22 @@
 """Tables of identity.db, as numbered steps that only go forward, and what is wrong with a file that is not ours."""
 
-from typing import Final
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final, TypeVar
 
 from echo_constants import Bilingual, StateError
+from echo_state_manager._database import Database, Job
+from echo_state_manager._errors import (
+    FutureFileError,
+    StoreBusyError,
+    StoreError,
+    StoreFullError,
+    StoreUnavailableError,
+    UnusableFileError,
+)
 from echo_state_manager._migrations import Migration
+
+T = TypeVar("T")
 
 IDENTITY_MIGRATIONS: Final = (
     Migration(
@@ -54,3 +67,68 @@ class IdentityUnusableError(StateError):
         fr="Restaurez-le depuis la sauvegarde du dossier de données d'ECHO, ou écartez-le, redémarrez et saisissez "
         "les clés de nouveau.",
     )
+
+
+class IdentityBusyError(StateError):
+    """Another process kept identity.db locked for longer than the busy limit."""
+
+    code = "identity_busy"
+    retryable = True
+    message = Bilingual(
+        en="identity.db, where ECHO keeps accounts and keys, is in use elsewhere.",
+        fr="identity.db, où ECHO conserve les comptes et les clés, est utilisé ailleurs.",
+    )
+    remedy = Bilingual(en="Try again in a moment.", fr="Réessayez dans un instant.")
+
+
+class IdentityFailedError(StateError):
+    """SQLite could not do what was asked of identity.db."""
+
+    code = "identity_failed"
+    message = Bilingual(
+        en="ECHO could not use identity.db, where it keeps accounts and keys.",
+        fr="ECHO n'a pas pu utiliser identity.db, où il conserve les comptes et les clés.",
+    )
+
+
+@contextmanager
+def in_own_words() -> Iterator[None]:
+    """Errors of the file told as what they are here: no records of a chat, but accounts and keys.
+
+    Raises:
+        StateError: IdentityTooNewError, IdentityUnusableError, IdentityBusyError, IdentityFailedError; a full disk and
+            a folder that cannot be used are told as everywhere.
+    """
+    try:
+        yield
+    except FutureFileError as error:
+        raise IdentityTooNewError(error.detail) from error
+    except UnusableFileError as error:
+        raise IdentityUnusableError(error.detail) from error
+    except StoreBusyError as error:
+        raise IdentityBusyError(error.detail) from error
+    except (StoreFullError, StoreUnavailableError):
+        raise
+    except StoreError as error:
+        raise IdentityFailedError(error.detail) from error
+
+
+class IdentityDatabase:
+    """The open identity.db: a `Database` that speaks of accounts and keys when it fails."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def rows(self, sql: str, parameters: Sequence[Any] = ()) -> list[Any]:
+        """As `Database.rows`, raises as `in_own_words`."""
+        with in_own_words():
+            return await self._database.rows(sql, parameters)
+
+    async def write(self, job: Job[T]) -> T:
+        """As `Database.write`, raises as `in_own_words`."""
+        with in_own_words():
+            return await self._database.write(job)
+
+    async def close(self) -> None:
+        """As `Database.close`."""
+        await self._database.close()

@@ -13,9 +13,9 @@ from anyio import to_thread
 
 from echo_core.ports import Clock
 from echo_paths import require_local_file_system
-from echo_state_manager._database import BUSY_TIMEOUT_MS, Database, Transaction, open_database
-from echo_state_manager._errors import FutureFileError, UnusableFileError, store_error
-from echo_state_manager._identity_schema import IDENTITY_MIGRATIONS, IdentityTooNewError, IdentityUnusableError
+from echo_state_manager._database import BUSY_TIMEOUT_MS, Transaction, open_database
+from echo_state_manager._errors import store_error
+from echo_state_manager._identity_schema import IDENTITY_MIGRATIONS, IdentityDatabase, in_own_words
 from echo_state_manager.crypto import SALT_BYTES, MasterSecret, SecretBox, SecretDamagedError, SecretKeyMismatchError
 
 #: Owner of the secrets that an administrator gives for everybody.
@@ -43,7 +43,7 @@ class IdentityStore:
     """The instance's identity.db, opened at first use; belongs to one event loop.
 
     Every method may raise a StateError: SecretKeyMismatchError, IdentityTooNewError and IdentityUnusableError leave
-    the file as it is, a StoreError says that the disk or another process is in the way. A network file system raises
+    the file as it is; `in_own_words` names those that say what else is in the way. A network file system raises
     NetworkFileSystemError.
 
     Args:
@@ -56,7 +56,7 @@ class IdentityStore:
         self._path = path
         self._secret = secret
         self._clock = clock
-        self._opened: tuple[Database, SecretBox] | None = None
+        self._opened: tuple[IdentityDatabase, SecretBox] | None = None
         self._opening = asyncio.Lock()
 
     async def open(self) -> None:
@@ -80,8 +80,8 @@ class IdentityStore:
                     if meta:  # empty for the moment between another process's tables and its salt
                         self._box_of(meta)
         except sqlite3.Error as error:
-            typed = store_error(error)
-            raise (_unusable(typed) if isinstance(typed, UnusableFileError) else typed) from error
+            with in_own_words():
+                raise store_error(error) from error
 
     async def close(self) -> None:
         """Close the file; the next use opens it again."""
@@ -206,20 +206,18 @@ class IdentityStore:
         database, _ = await self._ready()
         return await database.write(lambda transaction: transaction.rows(sql, parameters))
 
-    async def _ready(self) -> tuple[Database, SecretBox]:
+    async def _ready(self) -> tuple[IdentityDatabase, SecretBox]:
         async with self._opening:
             if self._opened is None:
                 self._opened = await self._open()
             return self._opened
 
-    async def _open(self) -> tuple[Database, SecretBox]:
+    async def _open(self) -> tuple[IdentityDatabase, SecretBox]:
         await to_thread.run_sync(_make_private, self._path)
         # Before anything is written, so that a file of another secret stays as it is.
         await self.check_secret()
-        try:
-            database = await open_database(self._path, IDENTITY_MIGRATIONS, self._clock)
-        except UnusableFileError as error:
-            raise _unusable(error) from error
+        with in_own_words():
+            database = IdentityDatabase(await open_database(self._path, IDENTITY_MIGRATIONS, self._clock))
         try:
             return database, await database.write(self._vault)
         except BaseException:
@@ -244,10 +242,6 @@ class IdentityStore:
         except SecretDamagedError:
             raise SecretKeyMismatchError(f"identity.db does not open with {self._secret.variable}") from None
         return box
-
-
-def _unusable(error: UnusableFileError) -> IdentityTooNewError | IdentityUnusableError:
-    return (IdentityTooNewError if isinstance(error, FutureFileError) else IdentityUnusableError)(error.detail)
 
 
 def _make_private(path: Path) -> None:

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from echo_constants import ConfigError, StateError
-from echo_state_manager._identity_schema import IdentityTooNewError, IdentityUnusableError
+from echo_state_manager import _database as database_module
+from echo_state_manager._identity_schema import IdentityBusyError, IdentityTooNewError, IdentityUnusableError
 from echo_state_manager.crypto import (
     MasterSecret,
     SecretBox,
@@ -129,6 +130,34 @@ async def test_a_file_that_is_no_database_is_refused_untouched(store: IdentitySt
     with pytest.raises(IdentityUnusableError):
         await store.open()
     assert path.read_bytes() == before
+
+
+async def test_damage_met_while_in_use_is_told_as_damage_of_accounts_and_keys(store: IdentityStore, path: Path) -> None:
+    await store.put_secret("ada", "k", VALUE)
+    with sqlite3.connect(path) as raw:
+        raw.execute("DROP TABLE secrets")
+    raw.close()
+    with pytest.raises(IdentityUnusableError) as caught:
+        await store.get_secret("ada", "k")
+    assert "identity.db" in caught.value.user_message("en") and "identity.db" in caught.value.user_message("fr")
+    with pytest.raises(IdentityUnusableError):
+        await store.put_secret("ada", "k", VALUE)
+    assert path.exists()
+
+
+async def test_a_file_in_use_elsewhere_is_told_as_such(
+    store: IdentityStore, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database_module, "BUSY_TIMEOUT_MS", 50)
+    await store.open()
+    holder = sqlite3.connect(path, isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    with pytest.raises(IdentityBusyError) as caught:
+        await store.put_secret("ada", "k", VALUE)
+    holder.execute("ROLLBACK")
+    holder.close()
+    assert caught.value.retryable
+    assert "chat" not in caught.value.user_message("en")
 
 
 async def test_closing_twice_and_using_again_is_fine(store: IdentityStore) -> None:
