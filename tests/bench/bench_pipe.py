@@ -7,22 +7,25 @@ loading the same chat is printed beside.
 import asyncio
 import json
 import os
+import statistics
 import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
 import httpx
-from _harness import Report, Row, alternate, cpu_us, json_option, simulator
+from _chats import MIXES, USER_ID, make_chat, message_id
+from _harness import Report, alternate, cpu_us, json_option, simulator
 
 TURNS = (10, 100, 1000, 5000)
 BUDGET_MS = {10: 10.0, 100: 15.0, 1000: 25.0, 5000: 60.0}
 #: A model sends its chunks one by one; a burst shows the pipe's own work alone.
 PACED_CHUNKS = 300
 BURST_CHUNKS = 2000
-USER_ID = "bench-user"
 VALVES = SimpleNamespace(
     GEMINI_API_KEY="",
     GEMINI_BASE_URL="",
@@ -57,56 +60,29 @@ def script(control: httpx.Client, chunks: int, delay_ms: float = 0) -> None:
     control.post("/__sim__/script", json=[entry]).raise_for_status()
 
 
-async def make_chat(turns: int) -> tuple[str, str]:
-    """A chat of so many questions and answers in Open WebUI's tables, and a last question; (chat id, message id)."""
-    from open_webui.internal.db import get_async_db_context
-    from open_webui.models.chat_messages import ChatMessage
-    from open_webui.models.chats import Chat
-    from sqlalchemy import insert
+@dataclass(frozen=True, slots=True)
+class Chat:
+    """A chat that waits for an answer to its last question."""
 
-    chat_id, now = f"bench-{turns}", 1_790_000_000
-    rows: list[dict[str, Any]] = []
-    parent = None
-    for index in range(2 * turns + 1):
-        role = "assistant" if index % 2 else "user"
-        text = f"{role} {index}: " + "some words of an ordinary conversation " * 12
-        output = [{"type": "message", "id": f"o{index}", "content": [{"type": "output_text", "text": text}]}]
-        message_id = f"m{index}"
-        rows.append(
-            {
-                "id": f"{chat_id}-{message_id}",
-                "chat_id": chat_id,
-                "user_id": USER_ID,
-                "role": role,
-                "parent_id": parent,
-                "content": text,
-                "output": output if index % 2 else None,
-                "done": True,
-                "created_at": now + index,
-                "updated_at": now + index,
-            }
-        )
-        parent = message_id
-    async with get_async_db_context() as db:
-        chat = {"id": chat_id, "user_id": USER_ID, "title": "bench", "chat": {}, "created_at": now, "updated_at": now}
-        await db.execute(insert(Chat).values(**chat))
-        for start in range(0, len(rows), 500):
-            await db.execute(insert(ChatMessage), rows[start : start + 500])
-        await db.commit()
-    return chat_id, str(parent)
+    id: str
+    messages: list[dict[str, Any]]
+
+    @property
+    def question(self) -> str:
+        return message_id(self.id, len(self.messages) - 1)
 
 
-def pipe_call(chat_id: str, user_message_id: str, answer: str) -> Any:
+def pipe_call(chat: Chat, answer: str) -> Any:
     from echo_runtime import PipeCall
 
     metadata = {
-        "chat_id": chat_id,
+        "chat_id": chat.id,
         "message_id": answer,
-        "user_message_id": user_message_id,
+        "user_message_id": chat.question,
         "session_id": "bench",
         "model": {"id": "echo_orchestrator"},
     }
-    body = {"stream": True, "model": "echo_orchestrator", "messages": [{"role": "user", "content": "and now?"}]}
+    body = {"stream": True, "model": "echo_orchestrator", "messages": chat.messages}
     return PipeCall(body=body, user={"id": USER_ID}, metadata=metadata, valves=VALVES, tools={})
 
 
@@ -118,12 +94,12 @@ class Bench:
         self._bare = bare
         self._answers = 0
 
-    async def pipe_ms(self, chat_id: str, message_id: str) -> float:
+    async def pipe_ms(self, chat: Chat) -> float:
         from echo_runtime import respond
 
         self._answers += 1
         began = time.perf_counter()
-        response = await respond(pipe_call(chat_id, message_id, f"a{self._answers}"))
+        response = await respond(pipe_call(chat, f"a{self._answers}"))
         stream: AsyncIterator[bytes] = response.body_iterator
         first = 0.0
         async for data in stream:
@@ -149,45 +125,70 @@ class Bench:
         return request["body"].encode(), request["path"]
 
 
-async def load_ms(chat_id: str, message_id: str) -> float:
+async def load_ms(chat: Chat) -> float:
     """What Open WebUI itself spends on the same chain before it calls any pipe."""
     from open_webui.models.chats import Chats
     from open_webui.utils.misc import get_message_list
 
     began = time.perf_counter()
-    get_message_list(await Chats.get_messages_map_by_chat_id(chat_id), message_id)
+    get_message_list(await Chats.get_messages_map_by_chat_id(chat.id), chat.question)
     return (time.perf_counter() - began) * 1000
 
 
-async def first_chunks(bench: Bench, report: Report) -> None:
-    for turns in TURNS:
-        chat_id, message_id = await make_chat(turns)
-        began = time.perf_counter()
-        await bench.pipe_ms(chat_id, message_id)
-        cold_ms = (time.perf_counter() - began) * 1000
-        body, path = bench.last_request()
-        rounds = 9 if turns <= 1000 else 5
+async def rebuild_ms(chat: Chat, *, cold: bool = False) -> tuple[float, float]:
+    """(wall clock, processor time of all threads) of making the request out of the records; cold after a restart."""
+    from echo_runtime.composition import services
+    from echo_runtime.loading import orchestrator
 
-        async def ours(chat_id: str = chat_id, message_id: str = message_id) -> float:
-            return await bench.pipe_ms(chat_id, message_id)
+    sessions = services().sessions
+    if cold:
+        await sessions.release_chat(USER_ID, chat.id)
+    pipe = await orchestrator()
+    async with sessions.open(USER_ID, chat.id) as store:
+        began, began_us = time.perf_counter(), cpu_us()
+        await pipe.prepare_context(pipe_call(chat, "rebuilt"), store, "ai_studio:bench")
+        return (time.perf_counter() - began) * 1000, (cpu_us() - began_us) / 1000
+
+
+async def first_chunks(bench: Bench, report: Report, mix: str) -> None:
+    over: dict[int, float] = {}
+    for turns in TURNS:
+        chat = Chat(*await make_chat(mix, turns))
+        first_ever_ms = await bench.pipe_ms(chat)
+        await bench.pipe_ms(chat)
+        body, path = bench.last_request()
+
+        async def ours(chat: Chat = chat) -> float:
+            return await bench.pipe_ms(chat)
 
         async def bare(body: bytes = body, path: str = path) -> float:
             return await bench.bare_ms(body, path)
 
-        pipe_ms, bare_ms = await alternate(ours, bare, rounds)
-        report.over(f"first chunk, {turns} turns", "ms", pipe_ms, bare_ms, at_most=BUDGET_MS[turns])
-        report.rows.append(Row(f"  all {turns} recovered and sealed (first ever)", "ms", cold_ms))
-        report.rows.append(Row("  Open WebUI's own loading of the chat", "ms", await load_ms(chat_id, message_id)))
+        pipe_ms, bare_ms = await alternate(ours, bare, 9 if turns <= 1000 else 7)
+        over[turns] = pipe_ms - bare_ms
+        report.over(f"{mix}, {turns} turns: first chunk", "ms", pipe_ms, bare_ms, at_most=BUDGET_MS[turns])
+        again = [await rebuild_ms(chat) for _ in range(5)]
+        cold = [await rebuild_ms(chat, cold=True) for _ in range(3)]
+        for what, figures in (("rebuilt from memory", again), ("read first after a restart", cold)):
+            report.figure(f"  {what}", "ms", statistics.median(wall for wall, _ in figures))
+            report.figure(f"  {what}, processor", "ms", statistics.median(cpu for _, cpu in figures))
+        report.figure("  all recovered and sealed (first ever)", "ms", first_ever_ms)
+        report.figure("  request", "kB", len(body) / 1000)
+        report.figure("  Open WebUI's own loading of the chat", "ms", await load_ms(chat))
+    for fewer, more in pairwise(TURNS):
+        growth_us = (over[more] - over[fewer]) / (more - fewer) * 1000
+        report.figure(f"{mix}: growth a turn, {fewer} to {more}", "us", growth_us)
 
 
-async def per_chunk(bench: Bench, report: Report, what: str, chunks: int, *, at_most: float | None = None) -> None:
-    chat_id, message_id = "bench-10", "m20"
-    await bench.pipe_ms(chat_id, message_id)
+async def per_chunk(
+    bench: Bench, report: Report, chat: Chat, what: str, chunks: int, *, at_most: float | None = None
+) -> None:
+    await bench.pipe_ms(chat)
     body, path = bench.last_request()
 
     async def ours() -> float:
         began = cpu_us()
-        await bench.pipe_ms(chat_id, message_id)
+        await bench.pipe_ms(chat)
         return (cpu_us() - began) / chunks
 
     async def bare() -> float:
@@ -203,11 +204,13 @@ async def run(control: httpx.Client, report: Report) -> None:
     async with httpx.AsyncClient(base_url=control.base_url, http1=False, http2=True, timeout=60) as bare:
         bench = Bench(control, bare)
         script(control, 5)
-        await first_chunks(bench, report)
+        for mix in MIXES:
+            await first_chunks(bench, report, mix)
+        chat = Chat(*await make_chat("text", 11))
         script(control, PACED_CHUNKS, delay_ms=3)
-        await per_chunk(bench, report, "arriving one by one", PACED_CHUNKS, at_most=1.5)
+        await per_chunk(bench, report, chat, "arriving one by one", PACED_CHUNKS, at_most=1.5)
         script(control, BURST_CHUNKS)
-        await per_chunk(bench, report, "arriving all at once", BURST_CHUNKS)
+        await per_chunk(bench, report, chat, "arriving all at once", BURST_CHUNKS)
 
 
 def main() -> int:
