@@ -45,9 +45,16 @@ class Pipe:
             description="Where the Gemini API is. Empty: the environment's GEMINI_BASE_URL, else Google. *Adresse de "
             "l'API Gemini. Vide : GEMINI_BASE_URL de l'environnement, sinon Google.*",
         )
-        MODEL_SELECTION: Literal["LITE", "FLASH", "PRO"] = Field(
-            default="FLASH",
-            description="The model level for users who chose none. *Niveau de modèle pour qui n'en a pas choisi.*",
+        MODEL_SELECTION: Literal["AUTO", "AUTO_PRO", "LITE", "FLASH", "PRO"] = Field(
+            default="AUTO",
+            description="Model level for users who chose none. *Niveau de modèle pour qui n'en a pas choisi.*",
+        )
+        ECHO_MAX_CONTEXT_SIZE: int = Field(
+            default=1_048_576,
+            ge=32_768,
+            title="Largest context (tokens)",
+            description="The most of a model's window that a chat may fill. *Part de la fenêtre du modèle qu'une "
+            "discussion peut remplir, en jetons.*",
         )
         MAX_TOOL_ROUNDS: int = Field(
             default=50,
@@ -87,10 +94,10 @@ class Pipe:
         )
 
     class UserValves(BaseModel):
-        MODEL_SELECTION: Literal["default", "LITE", "FLASH", "PRO"] = Field(
+        MODEL_SELECTION: Literal["default", "AUTO", "AUTO_PRO", "LITE", "FLASH", "PRO"] = Field(
             default="default",
-            description="The model level: LITE is quick, PRO thinks hardest. *Niveau du modèle : LITE répond vite, PRO "
-            "réfléchit le plus.*",
+            description="Model level: LITE is quick, PRO thinks hardest, AUTO fits it to the task. *Niveau du modèle : "
+            "LITE répond vite, PRO réfléchit le plus, AUTO s'adapte à la tâche.*",
         )
         SHOW_THOUGHTS: bool = Field(
             default=True,

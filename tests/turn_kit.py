@@ -61,7 +61,8 @@ class Kit:
             metadata: Open WebUI's.
             body: more keys of the request; `tools` are the caller's own.
         """
-        told = {"GEMINI_BASE_URL": self.sim.base_url, "TOOL_TIMEOUT_S": 5, **(valves or {})}
+        set_up = {"GEMINI_BASE_URL": self.sim.base_url, "TOOL_TIMEOUT_S": 5, "MODEL_SELECTION": "FLASH"}
+        told = {**set_up, **(valves or {})}
         return PipeCall(
             body={"messages": messages, "model": "echo", **body},
             user={"id": user, "role": "user"},

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from echo_constants import EchoError, StateError
-from echo_core.records import Seal, Shadow, SignatureRow, VersionLock
+from echo_core.records import Resource, Seal, Shadow, SignatureRow, VersionLock
 from echo_core.settled_prefix import SettledPrefix
 from echo_protocol import Part
 
@@ -198,6 +198,14 @@ class ShadowStore(Protocol):
         self, message_id: str, call_id: str, start: int, end: int | None
     ) -> ToolOutputSlice | None:
         """Characters of a kept result; `start` and `end` are those of a Python slice. None when nothing was kept."""
+        ...
+
+    async def save_resource(self, resource: Resource) -> None:
+        """Write one resource; one of the same id is replaced and keeps its place."""
+        ...
+
+    async def get_resources(self, kind: str) -> Sequence[Resource]:
+        """The resources of a kind, oldest first."""
         ...
 
 

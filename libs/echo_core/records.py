@@ -55,6 +55,24 @@ class Shadow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Resource:
+    """One entry of a chat's register of resources.
+
+    Args:
+        kind: such as `plan`; see docs/design.md section 4.
+        anchor_message_id: the message that it came from, "" when there is none.
+    """
+
+    id: str
+    name: str
+    kind: str
+    payload: str
+    status: str = "active"
+    item_type: Literal["file", "directory"] = "file"
+    anchor_message_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SignatureRow:
     """One thought signature and the part it belongs to (hop and part count from 0)."""
 

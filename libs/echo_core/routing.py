@@ -16,6 +16,8 @@ Mode = Literal["AUTO", "AUTO_PRO", "LITE", "FLASH", "PRO"]
 #: Weakest first.
 LEVELS: Final[tuple[Level, ...]] = ("LITE", "FLASH", "PRO")
 
+MODES: Final[tuple[Mode, ...]] = ("AUTO", "AUTO_PRO", "LITE", "FLASH", "PRO")
+
 #: Fill of the context from which on a level is the least. Source: docs/design.md section 6.
 _FLASH_FROM: Final = 0.20
 _PRO_FROM: Final = 0.35
@@ -34,6 +36,11 @@ FELL: Final = Bilingual(
 def level_of(name: object) -> Level | None:
     """The level of that name in any case, None when there is none."""
     return next((level for level in LEVELS if level == str(name).strip().upper()), None)
+
+
+def mode_of(name: str) -> Mode:
+    """The mode of that name; AUTO for one that this version does not know."""
+    return next((mode for mode in MODES if mode == name), "AUTO")
 
 
 def higher(first: Level, second: Level) -> Level:

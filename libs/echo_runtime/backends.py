@@ -71,6 +71,10 @@ class Backends:
         )
         return Endpoint(client, f"{client.name}:{found.key_class if found is not None else ''}")
 
+    async def client_for(self, call: PipeCall, settings: Settings) -> EchoGeminiClient:
+        """The client of `for_call`. Raises as that."""
+        return (await self.for_call(call, settings)).client
+
     def is_simulator(self, settings: Settings) -> bool:
         """Whether the endpoint is the simulator that `echoctl up` started."""
         return is_simulator(settings.base_url, self._env)

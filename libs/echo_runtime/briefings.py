@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from echo_constants import ECHO_VERSION, Locale
 from echo_core.briefing import Briefing, known, news, text_hash, tool_hashes
+from echo_core.level_tool import NAME as LEVEL_TOOL
 from echo_core.overlay import Told, overlay_json
 from echo_core.ports import ShadowStore
 from echo_core.prefix import PrefixBreak
@@ -178,10 +179,11 @@ async def _with_selection(
 ) -> Sealed:
     """The sealed tools, sealed anew when the user selected others.
 
-    A tool server that does not answer is no selection. Without any declared tool Gemini refuses calls, so the first
-    tools that a chat gets are declared, too.
+    Letting the model choose its level is a selection too; a tool server that does not answer is none. Without any
+    declared tool Gemini refuses calls, so the first tools that a chat gets are declared as well.
     """
-    if sealed.selection != _selection(call) or not set(_servers(call)) <= set(sealed.servers):
+    others = sealed.selection != _selection(call) or not set(_servers(call)) <= set(sealed.servers)
+    if others or (LEVEL_TOOL in tools.original_names and LEVEL_TOOL not in sealed.declared):
         reason = PrefixBreak.TOOL_SELECTION
     elif not sealed.tools and tools.declarations:
         reason = PrefixBreak.FIRST_TOOLS

@@ -19,6 +19,7 @@ from echo_runtime.briefings import Briefings
 from echo_runtime.context import ContextBuilder
 from echo_runtime.history import HistoryBuilder
 from echo_runtime.keys import KeyRing
+from echo_runtime.levels import Levels
 from echo_runtime.metering import PriceList
 from echo_runtime.orchestrator import Orchestrator
 from echo_runtime.recovery import Recovery
@@ -99,13 +100,15 @@ def assemble(shared: Services, env: Mapping[str, str]) -> Orchestrator:
         env: the process environment.
     """
     catalogue = Catalogue.load()
+    backends = Backends(shared.keys, shared.clock, env)
+    levels = Levels(lambda: catalogue, backends.client_for, BACKEND)
     stores = ChatStores(shared.sessions, shared.clock)
     scopes = Scopes(catalogue)
     return Orchestrator(
-        backends=Backends(shared.keys, shared.clock, env),
+        backends=backends,
         stores=stores,
         contexts=ContextBuilder(
-            catalogue,
+            levels,
             HistoryBuilder(stores, scopes, shared.clock),
             ApiHistory(scopes),
             Briefings(Templates(shared.clock)),

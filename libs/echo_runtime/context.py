@@ -7,9 +7,9 @@ from echo_constants import Bilingual, EchoError
 from echo_core.engine import TurnPlan
 from echo_core.overlay import NO_OVERLAY
 from echo_core.ports import ShadowStore
+from echo_core.routing import LEVELS, Level, Route
 from echo_protocol import (
     Backend,
-    Catalogue,
     ModelInfo,
     ToolConversion,
     generation_settings,
@@ -20,6 +20,7 @@ from echo_runtime.briefings import Briefed, Briefings, plain_system
 from echo_runtime.call import PipeCall
 from echo_runtime.chains import RequestChain, SavedChain
 from echo_runtime.history import HistoryBuilder, Rebuilt
+from echo_runtime.levels import Levels
 from echo_runtime.scopes import Reader
 from echo_runtime.settings import Settings
 from echo_runtime.tool_config import tool_config, tooling_of
@@ -72,7 +73,7 @@ class ContextBuilder:
     """Prepares turns.
 
     Args:
-        catalogue: what the models can do.
+        levels: which model level answers.
         histories: rebuilds chats.
         api_history: rebuilds what API callers send back.
         briefings: seals what stands around a chat's conversation.
@@ -81,13 +82,13 @@ class ContextBuilder:
 
     def __init__(
         self,
-        catalogue: Catalogue,
+        levels: Levels,
         histories: HistoryBuilder,
         api_history: ApiHistory,
         briefings: Briefings,
         backend_name: Backend,
     ) -> None:
-        self._catalogue = catalogue
+        self._levels = levels
         self._histories = histories
         self._api_history = api_history
         self._briefings = briefings
@@ -95,16 +96,17 @@ class ContextBuilder:
 
     def model(self, level: str) -> ModelInfo:
         """The model behind an abstract level (`LITE`, `FLASH`, `PRO`)."""
-        return self._catalogue.resolve(f"MODEL_{level}", self.backend_name)
+        return self._levels.model(level)
 
     async def prepare(self, call: PipeCall, settings: Settings, store: ShadowStore | None, signer: str) -> Prepared:
         """See `Orchestrator.prepare_context`."""
-        model = self.model(settings.model_level)
+        level = await self._levels.start(call, settings, store)
+        model = self.model(level)
         reader = Reader(model, signer)
         system_text, history = await self._conversation(call, store, reader)
         if not history.contents and not history.question and not history.lead:
             raise NothingAsked(f"{len(call.body.get('messages') or [])} messages hold nothing to answer")
-        tooling = await tooling_of(call, store, model, self.backend_name)
+        tooling = await tooling_of(call, store, model, self.backend_name, moves=settings.moves)
         briefed = await self._briefed(call, system_text, store, history, tooling.conversion)
         generation = generation_settings(
             model,
@@ -125,9 +127,36 @@ class ContextBuilder:
             handed_over=tooling.toolset.handed_over,
             max_rounds=settings.max_tool_rounds,
             locale=call.locale,
+            **self._routing(call, settings, level, with_tools=briefed.tools is not None),
         )
         told = (notice.render(call.locale) for notice in generation.notices)
         return Prepared(plan, reader, history, tooling.toolset, (*tooling.notices, *told), briefed.overlay)
+
+    def _routing(self, call: PipeCall, settings: Settings, level: Level, *, with_tools: bool) -> dict[str, Any]:
+        """The fields of a `TurnPlan` that say where the turn stands and where it may go."""
+        routes = {name: self._route(call, settings, name, with_tools=with_tools) for name in LEVELS}
+        here = routes.pop(level)
+        return {
+            "level": level,
+            "others": tuple(routes.values()) if settings.moves else (),
+            "scope": here.scope,
+            "signs": here.signs,
+            "window_tokens": here.window_tokens,
+        }
+
+    def _route(self, call: PipeCall, settings: Settings, level: Level, *, with_tools: bool) -> Route:
+        model = self.model(level)
+        generation = generation_settings(
+            model, _params(call, settings), include_thoughts=settings.show_thoughts, with_tools=with_tools
+        )
+        return Route(
+            level=level,
+            model_id=model.backend_id(self.backend_name),
+            generation_config=generation.config,
+            window_tokens=min(settings.max_context_tokens, model.window_tokens),
+            scope=model.signature_scope,
+            signs=model.validates_signatures,
+        )
 
     async def _conversation(self, call: PipeCall, store: ShadowStore | None, reader: Reader) -> tuple[str, Rebuilt]:
         messages = call.body.get("messages") or []

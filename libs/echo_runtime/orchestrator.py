@@ -173,6 +173,7 @@ class Orchestrator:
             record=sealer.record,
             on_wait=waits.waiting,
             call_prefix=sealer.call_prefix,
+            plans=sealer.plans,
         )
         try:
             async with sealer.sealing(), aclosing(engine.run(prepared.plan)) as events:

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any, Final
 
 from echo_core.ports import ShadowStore, StreamEnd, TurnJournal
-from echo_core.records import Seal, Shadow, ShadowState
+from echo_core.records import Resource, Seal, Shadow, ShadowState
 from echo_core.sealing import answer_contents, seal_shadow, signature_rows
 from echo_core.turn_record import TurnRecord
 from echo_core.usage import CONTEXT_STATS_KEY, usage_shown
@@ -16,6 +16,7 @@ from echo_protocol import client_hash, join_contents
 from echo_runtime.call import PipeCall
 from echo_runtime.context import Prepared
 from echo_runtime.journal import StoreJournal
+from echo_runtime.levels import LEVEL_KEY, TURN_LOCK_KEY
 from echo_runtime.metering import PriceList, context_stats
 from echo_runtime.running import running
 from echo_runtime.scopes import Scopes
@@ -41,6 +42,30 @@ class NoJournal:
         """Nothing to write."""
 
 
+class TransferPlans:
+    """Keeps the plans that one model leaves to the next within an answer.
+
+    Args:
+        store: the chat's records.
+        message_id: the answer.
+    """
+
+    def __init__(self, store: ShadowStore, message_id: str) -> None:
+        self._store = store
+        self._message_id = message_id
+        self._count = 0
+
+    async def keep_plan(self, markdown: str) -> str:
+        """See `PlanStore`."""
+        self._count += 1
+        plan_id = f"plan:{self._message_id}:{self._count}"
+        plan = Resource(
+            id=plan_id, name="Transfer Plan", kind="plan", payload=markdown, anchor_message_id=self._message_id
+        )
+        await self._store.save_resource(plan)
+        return plan_id
+
+
 class AnswerSealer:
     """Writes the records of one answer, whatever its end is.
 
@@ -64,6 +89,7 @@ class AnswerSealer:
         #: Calls that were handed to an API caller, which finds this answer again by their ids.
         self.handed_over: tuple[str, ...] = ()
         self.journal: TurnJournal = NoJournal() if store is None else StoreJournal(store, self._message_id)
+        self.plans = None if store is None else TransferPlans(store, self._message_id)
         self.record = TurnRecord(prepared.history.lead, prepared.history.before)
 
     @property
@@ -108,7 +134,7 @@ class AnswerSealer:
         if self._store is not None:
             lead = join_contents(self._prepared.history.lead)
             shadow = self._shadow(lead, "streaming", self._prepared.history.before)
-            await self._store.seal(Seal(shadow=shadow))
+            await self._store.seal(Seal(shadow=shadow, settings=self._turn_lock()))
 
     async def _write(self, state: ShadowState) -> None:
         await self.journal.flush()
@@ -125,7 +151,7 @@ class AnswerSealer:
                 shadow=shadow,
                 signatures=signature_rows(shadow, self._scopes.name_of(shadow)),
                 tool_io_json=dumps(self.record.tool_io) if self.record.tool_io else None,
-                settings=await self._stats(self._store),
+                settings={**await self._stats(self._store), **self._level()},
             )
         )
 
@@ -136,18 +162,30 @@ class AnswerSealer:
         before = await context_stats(store)
         return {CONTEXT_STATS_KEY: before.after(self._prices.priced(self.record.rounds)).to_json()}
 
+    def _turn_lock(self) -> dict[str, str]:
+        """Which model opened the turn; asking for more of an answer opens none."""
+        if self._call.is_api or self._prepared.history.former is not None:
+            return {}
+        return {TURN_LOCK_KEY.format(message_id=self._message_id): self._prepared.plan.model_id}
+
+    def _level(self) -> dict[str, str]:
+        """The level that the model chose last; a cascade does not outlive its turn."""
+        chosen = [change.target for change in self.record.ladder.changes if change.cause == "cognitive"]
+        return {LEVEL_KEY: chosen[-1]} if chosen and not self._call.is_api else {}
+
     def _shadow(self, contents_json: bytes, state: ShadowState, visible_text: str) -> Shadow:
+        ladder = self.record.ladder
         client_parent = self._prepared.history.client_parent
         return Shadow(
             message_id=self._message_id,
             chat_id=self._call.chat_id or API_CHAT_ID,
             role="model",
             contents_json=contents_json,
-            overlay_json=self._prepared.overlay_json,
+            overlay_json=join_contents([self._prepared.overlay_json, *(dumps(c.overlay()) for c in ladder.changes)]),
             parent_hash=self._prepared.history.parent_hash,
             visible_text=visible_text,
             state=state,
             backend=self._prepared.reader.signer,
-            model_id=self._prepared.reader.model.id,
+            model_id=ladder.current.model_id if ladder.changes else self._prepared.reader.model.id,
             client_hash=client_hash("model", visible_text, client_parent, self.handed_over) if client_parent else "",
         )

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Any, Final
 
+from echo_core.routing import Mode, mode_of
 from echo_runtime.call import PipeCall
 
 DEFAULT_BASE_URL: Final = "https://generativelanguage.googleapis.com"
-MODEL_LEVELS: Final = ("LITE", "FLASH", "PRO")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,7 +14,8 @@ class Settings:
     """What one turn runs with.
 
     Args:
-        model_level: abstract model name, one of MODEL_LEVELS.
+        model_selection: a level, or who chooses it.
+        max_context_tokens: the most of a model's window that a chat may fill.
         base_url: where Gemini is.
         show_thoughts: whether thought summaries are asked for and shown.
         reasoning_effort: "" leaves the model's own default.
@@ -25,7 +26,8 @@ class Settings:
         encrypts_records: whether what is sealed from now on is encrypted on disk.
     """
 
-    model_level: str
+    model_selection: Mode
+    max_context_tokens: int
     base_url: str
     show_thoughts: bool
     reasoning_effort: str
@@ -34,6 +36,11 @@ class Settings:
     safety_threshold: str
     keep_api_history: bool
     encrypts_records: bool
+
+    @property
+    def moves(self) -> bool:
+        """Whether a turn may change its level."""
+        return self.model_selection in ("AUTO", "AUTO_PRO")
 
 
 def settings_of(call: PipeCall, env_base_url: str) -> Settings:
@@ -45,7 +52,8 @@ def settings_of(call: PipeCall, env_base_url: str) -> Settings:
     """
     admin, user = call.valves, call.user_valves
     return Settings(
-        model_level=_choice(user, "MODEL_SELECTION") or admin.MODEL_SELECTION,
+        model_selection=mode_of(_choice(user, "MODEL_SELECTION") or admin.MODEL_SELECTION),
+        max_context_tokens=admin.ECHO_MAX_CONTEXT_SIZE,
         base_url=(admin.GEMINI_BASE_URL or env_base_url or DEFAULT_BASE_URL).rstrip("/"),
         show_thoughts=bool(getattr(user, "SHOW_THOUGHTS", True)),
         reasoning_effort=_choice(user, "REASONING_EFFORT"),

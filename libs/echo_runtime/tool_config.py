@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from echo_constants import Bilingual, Locale
+from echo_core.level_tool import SPEC as NEW_COGNITIVE_LEVEL
 from echo_core.ports import ShadowStore
 from echo_protocol import Backend, ModelInfo, ToolConversion, convert_owui_tools, gemini_name
 from echo_runtime.call import PipeCall
@@ -35,8 +36,10 @@ class Tooling:
     notices: tuple[str, ...] = ()
 
 
-async def tooling_of(call: PipeCall, store: ShadowStore | None, model: ModelInfo, backend: Backend) -> Tooling:
-    """Gather, translate and choose the tools of one call.
+async def tooling_of(
+    call: PipeCall, store: ShadowStore | None, model: ModelInfo, backend: Backend, *, moves: bool = False
+) -> Tooling:
+    """Gather, translate and choose the tools of one call; with the one that changes the level where the turn `moves`.
 
     What cannot be expressed or combined is left out with a notice, never sent to be refused.
     """
@@ -44,7 +47,8 @@ async def tooling_of(call: PipeCall, store: ShadowStore | None, model: ModelInfo
     toolset = tools_of(call, store, switched.functions)
     if not model.capabilities.tools:
         toolset = Toolset(left_out=toolset.left_out)
-    functions = convert_owui_tools(toolset.specs, backend=backend)
+    own = (NEW_COGNITIVE_LEVEL,) if moves and model.capabilities.tools else ()
+    functions = convert_owui_tools((*own, *toolset.specs), backend=backend)
     # Source: gemini-cli and opencode-agy-auth: on cloudcode Google's tools stand alone.
     mixes = model.capabilities.mixes_tools and backend == "ai_studio"
     google, refused = offered(switched.google, model, may_stand=mixes or not functions.declarations)

@@ -7,7 +7,7 @@ other one as TEXT, so that nothing a model writes can make a sealing fail.
 from collections.abc import Iterable, Mapping, Sequence
 
 from echo_constants.limits import BLOB_THRESHOLD_BYTES
-from echo_core.records import Seal, Shadow, SignatureRow, VersionLock
+from echo_core.records import Resource, Seal, Shadow, SignatureRow, VersionLock
 from echo_protocol import sealed_hash
 from echo_state_manager._batch import Batch
 from echo_state_manager._blobs import Cut, cut_json, cut_whole, refs_json
@@ -25,6 +25,7 @@ from echo_state_manager._sql import (
     LOCK_SHADOW,
     RELINK_SHADOW,
     REPLACE_TOOL_IO,
+    UPSERT_RESOURCE,
     UPSERT_SETTING,
     UPSERT_SHADOW,
 )
@@ -156,6 +157,23 @@ def lock_shadow(batch: Batch, message_id: str, lock: VersionLock) -> None:
 def save_session_setting(batch: Batch, settings: Mapping[str, str]) -> None:
     """Write values of `echo_settings`."""
     batch.add(UPSERT_SETTING, *((key, to_sql(value), batch.now_s) for key, value in settings.items()))
+
+
+def save_resource(batch: Batch, resource: Resource) -> None:
+    """Write one row of `echo_resources`."""
+    batch.add(
+        UPSERT_RESOURCE,
+        (
+            resource.id,
+            to_sql(resource.name),
+            resource.kind,
+            resource.status,
+            resource.item_type,
+            batch.now_s,
+            to_sql(resource.payload),
+            resource.anchor_message_id,
+        ),
+    )
 
 
 def append_turn_log(batch: Batch, message_id: str, data: Sequence[bytes]) -> None:

@@ -163,6 +163,18 @@ UPSERT_SETTING: Final = """
     ON CONFLICT (key) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at,
         encrypted = excluded.encrypted"""
 
+UPSERT_RESOURCE: Final = """
+    INSERT INTO echo_resources (id, name, resource_type, status, item_type, updated_at, payload, created_at,
+        anchor_message_id, encrypted)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, echo_seal(?7), ?6, nullif(?8, ''), echo_encrypts())
+    ON CONFLICT (id) DO UPDATE SET name = excluded.name, resource_type = excluded.resource_type,
+        status = excluded.status, item_type = excluded.item_type, updated_at = excluded.updated_at,
+        payload = excluded.payload, anchor_message_id = excluded.anchor_message_id, encrypted = excluded.encrypted"""
+
+SELECT_RESOURCES: Final = f"""
+    SELECT id, name, resource_type, {opened("payload", text=True)}, status, item_type, coalesce(anchor_message_id, '')
+    FROM echo_resources WHERE resource_type = ? ORDER BY created_at, rowid"""
+
 SELECT_SETTING: Final = f"SELECT {opened('value', text=True)} FROM echo_settings WHERE key = ?"
 
 #: The first one wins; touching the row that is there makes SQLite return it.

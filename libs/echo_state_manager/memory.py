@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from echo_constants import StateError
 from echo_core.ports import ToolOutputSlice
-from echo_core.records import Seal, Shadow, SignatureRow, VersionLock
+from echo_core.records import Resource, Seal, Shadow, SignatureRow, VersionLock
 from echo_core.settled_prefix import SettledPrefix
 from echo_state_manager._load import is_locked_at
 
@@ -22,6 +22,7 @@ class MemoryShadowStore:
         self._settings: dict[str, str] = {}
         self._outputs: dict[tuple[str, str], str] = {}
         self._prefix: SettledPrefix | None = None
+        self._resources: dict[str, Resource] = {}
 
     def take_notices(self) -> tuple[StateError, ...]:
         """Always empty: memory is never found damaged."""
@@ -159,6 +160,14 @@ class MemoryShadowStore:
             return None
         first, last, _ = slice(start, end).indices(len(whole))
         return ToolOutputSlice(text=whole[first:last], start=first, total_chars=len(whole))
+
+    async def save_resource(self, resource: Resource) -> None:
+        """Write one resource; one of the same id is replaced and keeps its place."""
+        self._resources[resource.id] = resource
+
+    async def get_resources(self, kind: str) -> Sequence[Resource]:
+        """The resources of a kind, oldest first."""
+        return [resource for resource in self._resources.values() if resource.kind == kind]
 
     def _carry(self, before: Shadow, after: Shadow) -> None:
         """What hangs on a message's hash moves along when only its parent changed."""

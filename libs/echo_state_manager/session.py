@@ -7,7 +7,7 @@ from anyio import to_thread
 
 from echo_constants import StateError
 from echo_core.ports import ToolOutputSlice
-from echo_core.records import Seal, Shadow, SignatureRow, VersionLock
+from echo_core.records import Resource, Seal, Shadow, SignatureRow, VersionLock
 from echo_core.settled_prefix import SettledPrefix
 from echo_state_manager import _load, _outputs, _save
 from echo_state_manager._batch import Batch, in_batches
@@ -26,6 +26,7 @@ from echo_state_manager._sql import (
     SELECT_CHANGED,
     SELECT_LOG,
     SELECT_NEWEST,
+    SELECT_RESOURCES,
     SELECT_SETTING,
     SELECT_SHADOWS,
 )
@@ -208,6 +209,28 @@ class SessionStore:
     ) -> ToolOutputSlice | None:
         """Characters of a kept result; None when nothing was kept, or not all of it is readable."""
         return await self.file.read(lambda tx: _outputs.load_tool_output(tx, message_id, call_id, start, end))
+
+    async def save_resource(self, resource: Resource) -> None:
+        """Write one resource; one of the same id is replaced and keeps its place."""
+        batch = Batch(self.file.now_s)
+        _save.save_resource(batch, resource)
+        await self.file.execute(batch)
+
+    async def get_resources(self, kind: str) -> Sequence[Resource]:
+        """The resources of a kind, oldest first."""
+        rows = await self.file.rows(SELECT_RESOURCES, (kind,))
+        return [
+            Resource(
+                id=row[0],
+                name=from_sql(row[1]),
+                kind=row[2],
+                payload=from_sql(row[3]) if row[3] is not None else "",  # its key may be gone
+                status=row[4],
+                item_type=row[5],
+                anchor_message_id=row[6],
+            )
+            for row in rows
+        ]
 
     async def _read_shadows(self, message_ids: Sequence[str]) -> dict[str, Shadow]:
         rows = await self.file.rows(SELECT_SHADOWS, (json_ids(message_ids),))

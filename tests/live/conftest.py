@@ -39,10 +39,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    """Open WebUI with ECHO on the simulator."""
+    """Open WebUI with ECHO on the simulator, pinned to FLASH: one request a question, and always the same model."""
     stack = Live(tmp_path_factory.mktemp("live"), functions_root=FUNCTIONS_ROOT)
     stack.start()
-    yield stack
+    with stack.valves(MODEL_SELECTION="FLASH"):
+        yield stack
     stack.stop()
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from echo_core.ports import ShadowStore
-from echo_core.records import Seal, VersionLock
+from echo_core.records import Resource, Seal, VersionLock
 from echo_paths import EchoPaths
 from echo_state_manager import SessionStores
 from store_kit import CHAT, SECRET, USER, ManualClock, contents, seal, shadow, signature
@@ -69,6 +69,14 @@ class TestShadowStore:
             await store.seal(Seal(shadow=one, settings={"k": text}))
             assert (await store.get_message_shadows(["m1"]))["m1"].visible_text == text
             assert await store.get_setting("k") == text
+
+    async def test_resources_come_back_by_kind_in_order(self, store: ShadowStore) -> None:
+        one = Resource(id="p1", name="Plan", kind="plan", payload="# é", anchor_message_id="m1")
+        for resource in (one, Resource(id="f1", name="f", kind="file", payload=""), replace(one, id="p2")):
+            await store.save_resource(resource)
+        await store.save_resource(replace(one, payload="new", status="done"))
+        assert await store.get_resources("plan") == [replace(one, payload="new", status="done"), replace(one, id="p2")]
+        assert await store.get_resources("media") == []
 
     async def test_sealing_again_replaces_the_shadow_and_keeps_the_former(self, store: ShadowStore) -> None:
         for text in ("first", "second", "first", "third"):
