@@ -19,10 +19,11 @@ class CodexLimits:
         read_chars: of one read; the rest is read from an offset.
         diff_chars: of one diff.
         log_entries: of one log.
-        pack_bytes: what a remote may send.
+        pack_bytes: what a remote may send in all.
         unpacked_bytes: what that may grow to.
         wait_s: how long an operation waits for another one on the same workspace.
         clone_s: how long a remote may stay silent.
+        clone_total_s: how long a clone over the network may take.
     """
 
     workspaces: int = 50
@@ -36,3 +37,4 @@ class CodexLimits:
     unpacked_bytes: int = 1024 * MIB
     wait_s: float = 20.0
     clone_s: float = 30.0
+    clone_total_s: float = 300.0

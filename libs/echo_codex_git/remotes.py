@@ -2,6 +2,7 @@
 
 import ipaddress
 import socket
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -21,6 +22,7 @@ from echo_codex_git.limits import CodexLimits
 from echo_codex_git.pack_sizes import require_bounded_pack
 from echo_codex_git.repository import COMMITTER, Repository
 
+_CHUNK: Final = 64 * 1024
 _HEADS: Final = b"refs/heads/"
 _TAGS: Final = b"refs/tags/"
 
@@ -53,7 +55,7 @@ def clone_https(target: Repository, url: str, policy: RemotePolicy) -> None:
     """
     host = require_allowed(url, policy)
     pool = _pool(host, policy, target.limits)
-    client = HttpGitClient(url, pool_manager=pool, quiet=True, timeout=target.limits.clone_s)
+    client = _BoundedClient(url, pool, target.limits)
 
     def fetch(write: Callable[[bytes], int]) -> FetchPackResult:
         return client.fetch_pack("", _wants, _NoHistory(), write)
@@ -156,6 +158,49 @@ def _pool(host: str, policy: RemotePolicy, limits: CodexLimits) -> Any:
     return made(cert_reqs="CERT_REQUIRED", ca_certs=policy.ca_file, headers=headers, timeout=timeout, retries=retries)
 
 
+class _BoundedClient(HttpGitClient):
+    """Asks smart servers only, and stops reading after so many bytes or seconds.
+
+    Args:
+        url: of the repository.
+        pool: makes the connections.
+        limits: bounds.
+    """
+
+    def __init__(self, url: str, pool: Any, limits: CodexLimits) -> None:
+        super().__init__(url, pool_manager=pool, quiet=True, timeout=limits.clone_s)
+        self._limits = limits
+        self._left_bytes = limits.pack_bytes
+        self._until_s = time.monotonic() + limits.clone_total_s
+
+    def _http_request(self, *args: Any, **kwargs: Any) -> Any:
+        response, _ = super()._http_request(*args, **kwargs)
+        # A server of plain files would be asked for one object after the other.
+        if not str(response.headers.get("Content-Type")).startswith("application/x-git-"):
+            response.close()
+            raise RemoteFailedError("no Git server")
+        return response, partial(self._read, response)
+
+    def _read(self, response: Any, size: int) -> bytes:
+        from urllib3.exceptions import HTTPError
+
+        read = bytearray()
+        while len(read) < size:
+            if time.monotonic() > self._until_s:
+                raise RemoteFailedError(f"not done after {self._limits.clone_total_s:g} s")
+            try:
+                piece = response.read1(min(size - len(read), _CHUNK))
+            except HTTPError as error:
+                raise GitProtocolError(str(error)) from error
+            if not piece:
+                break
+            read += piece
+            self._left_bytes -= len(piece)
+            if self._left_bytes < 0:
+                raise CodexLimitError(what="clone", limit=f"{self._limits.pack_bytes} bytes")
+        return bytes(read)
+
+
 class _NoHistory:
     """The graph walker of an empty repository: it has nothing to offer."""
 
@@ -184,17 +229,9 @@ def _receive(target: Repository, fetch: Callable[[Callable[[bytes], int]], Fetch
     """Take a pack in, and into the store only when its objects are within the limits."""
     limits = target.limits
     file, keep, drop = target.store.add_pack()
-    received = 0
-
-    def write(data: bytes) -> int:
-        nonlocal received
-        received += len(data)
-        if received > limits.pack_bytes:
-            raise CodexLimitError(what="clone", limit=f"{limits.pack_bytes} bytes")
-        return file.write(data)
-
     try:
-        result = fetch(write)
+        result = fetch(file.write)
+        received = file.tell() > 0
         if received:
             require_bounded_pack(file, object_bytes=limits.file_bytes, total_bytes=limits.unpacked_bytes)
             file.seek(0, 2)

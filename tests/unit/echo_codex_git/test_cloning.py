@@ -61,6 +61,8 @@ class Served:
         certificates = Certificates(folder)
         self.ca_file = str(certificates.ca_file)
         self.redirect_to = ""
+        self.plain = self.drips = False
+        self._stopping = threading.Event()
         chain = make_wsgi_chain(DictBackend({"/r": repo}))
 
         def app(environ, start_response):  # type: ignore[no-untyped-def]
@@ -68,6 +70,12 @@ class Served:
                 where = self.redirect_to + environ["PATH_INFO"] + "?" + environ["QUERY_STRING"]
                 start_response("302 Found", [("Location", where)])
                 return []
+            if self.plain:
+                start_response("200 OK", [("Content-Type", "text/plain")])
+                return [b"1" * 40 + b"\trefs/heads/main\n"]
+            if self.drips:
+                start_response("200 OK", [("Content-Type", "application/x-git-upload-pack-advertisement")])
+                return self._drip()
             return chain(environ, start_response)
 
         self._server = make_server("127.0.0.1", 0, app, handler_class=Quiet)
@@ -76,7 +84,13 @@ class Served:
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02})
         self._thread.start()
 
+    def _drip(self) -> Iterator[bytes]:
+        yield b"ffff"
+        while not self._stopping.wait(0.05):
+            yield b"x"
+
     def stop(self) -> None:
+        self._stopping.set()
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()
@@ -137,6 +151,20 @@ async def test_a_clone_is_bounded(served: Served, tmp_path: Path) -> None:
         with pytest.raises(CodexLimitError):
             await codex.clone("ada", "w", served.url)
         assert await codex.workspaces("ada") == []
+
+
+async def test_a_server_of_plain_files_is_refused(served: Served, tmp_path: Path) -> None:
+    served.plain = True
+    with pytest.raises(RemoteFailedError):
+        await trusting(tmp_path, served.ca_file).clone("ada", "w", served.url)
+
+
+async def test_a_server_that_drips_is_given_up(served: Served, tmp_path: Path) -> None:
+    served.drips = True
+    codex = trusting(tmp_path, served.ca_file, clone_total_s=0.3)
+    with pytest.raises(RemoteFailedError):
+        await codex.clone("ada", "w", served.url)
+    assert await codex.workspaces("ada") == []
 
 
 @pytest.mark.parametrize(
