@@ -44,6 +44,10 @@ class Git:
         who = {f"GIT_{role}_{field}": "git" for role in ("AUTHOR", "COMMITTER") for field in ("NAME", "EMAIL")}
         self._env = {"HOME": str(home), "PATH": os.environ["PATH"], "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C", **who}
 
+    def dated(self, at_s: int) -> None:
+        """From now on it is that second, for commits."""
+        self._env |= {f"GIT_{role}_DATE": f"{at_s} +0000" for role in ("AUTHOR", "COMMITTER")}
+
     def __call__(self, folder: Path, *args: str, ok: bool = True, given: str | None = None) -> str:
         done = subprocess.run(
             [self._program, "-C", str(folder), *args],

@@ -44,6 +44,7 @@ class Twins(RuleBasedStateMachine):
         self.ours = self.folder / "ours" / "w"
         self.theirs = self.folder / "git"
         self.fresh = 0
+        self.at_s = 1_700_000_000
 
     @initialize()
     def begin(self) -> None:
@@ -92,8 +93,9 @@ class Twins(RuleBasedStateMachine):
         if name not in self._ours(Repository.branches):
             return
         self._commit()
+        at_s = self._tick()
         crossed = len(self.git(self.theirs, "merge-base", "--all", "HEAD", name).split()) > 1
-        result = self._ours(lambda repo: branching.merge(repo, name, ADA, 0))
+        result = self._ours(lambda repo: branching.merge(repo, name, ADA, at_s))
         self.outcomes[result.outcome] += 1
         self.git(self.theirs, "merge", "-q", "--no-edit", "-Xno-renames", name, ok=False)
         unmerged = self.git(self.theirs, "diff", "--name-only", "--diff-filter=U", "-z").split("\0")[:-1]
@@ -134,11 +136,18 @@ class Twins(RuleBasedStateMachine):
         (self.theirs / path).parent.mkdir(parents=True, exist_ok=True)
         (self.theirs / path).write_text(text)
 
+    def _tick(self) -> int:
+        """The next second, for both: commits that are alike but for their time are one commit, or not, in both."""
+        self.at_s += 1
+        self.git.dated(self.at_s)
+        return self.at_s
+
     def _commit(self) -> None:
+        at_s = self._tick()
         self.git(self.theirs, "add", "-A")
         self.git(self.theirs, "commit", "-qm", "m", ok=False)
         try:
-            self._ours(lambda repo: engine.commit(repo, "m", ADA, 0))
+            self._ours(lambda repo: engine.commit(repo, "m", ADA, at_s))
         except NothingToCommitError:
             assert self.git(self.ours, "status", "--porcelain") == ""
 
