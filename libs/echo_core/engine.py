@@ -21,6 +21,7 @@ from echo_core.ports import (
     TurnJournal,
 )
 from echo_core.routing import Ladder, Level, Route, RouteChange
+from echo_core.server_cards import ServerCards
 from echo_core.tool_rounds import ToolRounds
 from echo_core.turn import (
     Answered,
@@ -52,6 +53,7 @@ from echo_protocol import (
     CitationsReceived,
     InlineDataPart,
     MediaReceived,
+    ServerToolUsed,
     StreamEvent,
     StreamProcessor,
     TextDelta,
@@ -152,6 +154,7 @@ class TurnEngine:
         self._on_wait = on_wait
         self._plans = plans
         self._thinking_since_s: float | None = None
+        self._server_cards = ServerCards(len(record.hops))
         self.record = record
 
     async def run(self, plan: TurnPlan) -> AsyncGenerator[TurnEvent, None]:
@@ -281,7 +284,9 @@ class TurnEngine:
                 events.append(MediaShown(await self._media.keep(part.mime_type, part.data)))
             case CitationsReceived():
                 events.append(SourcesFound(sources_of(received)))
-            case _:  # calls become cards when the step is complete; server-side tools have no card of their own
+            case ServerToolUsed():
+                events += [self._seen(event) for event in self._server_cards.show(received)]
+            case _:  # calls become cards when the step is complete
                 pass
         return events
 

@@ -5,9 +5,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from echo_core.ports import StreamEnd
+from echo_core.server_cards import ServerCards
 from echo_core.turn_record import TurnRecord
 from echo_events import TextStreamed, ThoughtStreamed, ToolCalled
-from echo_protocol import StreamProcessor, TextDelta, ThoughtDelta, UnreadableChunk
+from echo_protocol import ServerToolUsed, StreamProcessor, TextDelta, ThoughtDelta, UnreadableChunk
 from echo_utils import dumps
 
 
@@ -35,6 +36,7 @@ def rebuild(records: Iterable[bytes], lead: Iterable[bytes] = (), before: str = 
         before: the page's text at the beginning.
     """
     turn = TurnRecord(list(lead), before)
+    cards = ServerCards()
     for record in records:
         [(kind, value)] = json.loads(record).items()
         if kind == "stream":
@@ -47,12 +49,12 @@ def rebuild(records: Iterable[bytes], lead: Iterable[bytes] = (), before: str = 
                 turn.transcript.add(ToolCalled(call_id="", name="", arguments_json=""))
             continue
         turn.stream = turn.stream or StreamProcessor()
-        _show(turn, turn.stream, value)
+        _show(turn, turn.stream, cards, value)
     turn.close()
     return turn
 
 
-def _show(turn: TurnRecord, stream: StreamProcessor, chunk: dict[str, Any]) -> None:
+def _show(turn: TurnRecord, stream: StreamProcessor, cards: ServerCards, chunk: dict[str, Any]) -> None:
     try:
         events = stream.process(chunk)
     except UnreadableChunk:  # the live turn failed at this chunk too; what came before it counts
@@ -63,3 +65,6 @@ def _show(turn: TurnRecord, stream: StreamProcessor, chunk: dict[str, Any]) -> N
                 turn.transcript.add(TextStreamed(text))
         elif isinstance(event, ThoughtDelta) and not turn.rejoins:
             turn.transcript.add(ThoughtStreamed(event.text))
+        elif isinstance(event, ServerToolUsed):
+            for card in cards.show(event):
+                turn.transcript.add(card)

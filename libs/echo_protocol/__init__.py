@@ -21,7 +21,7 @@ from echo_protocol.hashing import ROOT_PARENT, client_hash, cumulative_hash, fin
 from echo_protocol.joining import PartJoiner, join_parts, replayable
 from echo_protocol.models import Backend, Capabilities, ModelInfo, Price, Thinking
 from echo_protocol.notices import Notice
-from echo_protocol.owui import assistant_contents, openai_messages_to_contents, user_parts, visible_text
+from echo_protocol.owui import SERVER_CARD, assistant_contents, openai_messages_to_contents, user_parts, visible_text
 from echo_protocol.parts import (
     CodeExecutionResultPart,
     ExecutableCodePart,
@@ -65,6 +65,7 @@ __all__ = [
     "MODEL_NAMES",
     "ROOT_PARENT",
     "SENTINEL",
+    "SERVER_CARD",
     "Backend",
     "CallReceived",
     "Capabilities",

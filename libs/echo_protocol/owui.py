@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from echo_protocol.contents import LOST_RESPONSE, Content, merge_neighbours
 from echo_protocol.media import item_part
@@ -17,6 +17,9 @@ from echo_protocol.parts import (
 )
 from echo_protocol.tool_output import wrap_tool_output
 from echo_utils import defused, dumps, split_thought_process
+
+#: Begins the ids of cards that show what Google ran itself; they stand for no functionCall.
+SERVER_CARD: Final = "google_"
 
 
 def user_parts(content: str | Sequence[Any], files: Iterable[Part] = ()) -> list[Part]:
@@ -42,7 +45,7 @@ def assistant_contents(content: str, output_items: Iterable[Mapping[str, Any]] =
     Returns:
         Contents in turn shape, model first; [] when nothing remains.
     """
-    items = [item for item in output_items if isinstance(item, Mapping)]
+    items = [item for item in output_items if isinstance(item, Mapping) and not _is_server_card(item)]
     if not items:
         text = split_thought_process(content)[1]
         return [Content("model", (text_part(defused(text)),))] if text else []
@@ -107,6 +110,10 @@ def openai_messages_to_contents(
         elif isinstance(content, str | list):
             contents.append(Content("user", tuple(user_parts(content))))
     return "\n\n".join(text for text in system if text), list(merge_neighbours(contents))
+
+
+def _is_server_card(item: Mapping[str, Any]) -> bool:
+    return str(item.get("call_id") or "").startswith(SERVER_CARD)
 
 
 def _assistant_parts(message: Mapping[str, Any], calls: dict[str, FunctionCallPart]) -> list[Part]:
