@@ -9,7 +9,7 @@ from echo_constants import Bilingual
 from echo_protocol.models import Backend
 from echo_protocol.schema_read import Node, SchemaTooLarge, read_schema
 from echo_protocol.schema_write import json_dialect, openapi_dialect
-from echo_utils import canonical_json, dumps, sha256_tagged, untagged
+from echo_utils import canonical_json, dumps, plain_json, sha256_tagged, untagged, well_formed
 
 #: Source: Gemini API reference, FunctionDeclaration.name (128 characters; 64 in older editions and on cloudcode).
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,63}")
@@ -27,6 +27,9 @@ _TOO_LARGE: Final = Bilingual(
 _NO_OBJECT: Final = Bilingual(
     en="The tool's parameters are not a set of named values.",
     fr="Les paramètres de l'outil ne sont pas un ensemble de valeurs nommées.",
+)
+_UNREADABLE: Final = Bilingual(
+    en="The tool's parameters cannot be read.", fr="Les paramètres de l'outil sont illisibles."
 )
 _TWICE: Final = Bilingual(
     en="Another tool has the same name; the first one is used.",
@@ -77,25 +80,22 @@ def convert_owui_tools(specs: Iterable[Mapping[str, Any]], *, backend: Backend =
     originals: dict[str, str] = {}
     left_out: list[tuple[str, Bilingual]] = []
     for spec in specs:
-        function = spec.get("function") if isinstance(spec.get("function"), Mapping) else spec
-        name = str(function.get("name") or "").strip() if isinstance(function, Mapping) else ""
+        function = spec.get("function", spec) if isinstance(spec, Mapping) else None
+        said = function.get("name") if isinstance(function, Mapping) else None
+        name = said.strip() if isinstance(said, str) else ""
         if not isinstance(function, Mapping) or not name:
-            left_out.append((name, _NO_NAME))
+            left_out.append((well_formed(name), _NO_NAME))
             continue
-        try:
-            declaration = _declaration(gemini_name(name), function, backend)
-        except SchemaTooLarge:
-            left_out.append((name, _TOO_LARGE))
-            continue
-        except _NotAnObject:
-            left_out.append((name, _NO_OBJECT))
+        declaration = _declaration(gemini_name(name), function, backend)
+        if isinstance(declaration, Bilingual):
+            left_out.append((well_formed(name), declaration))
             continue
         before = declared.setdefault(declaration["name"], declaration)
         originals.setdefault(declaration["name"], name)
         if canonical_json(before) != canonical_json(declaration):
-            left_out.append((name, _TWICE))
+            left_out.append((well_formed(name), _TWICE))
     names = sorted(declared)
-    left_out += [(originals.pop(name), _TOO_MANY) for name in names[_MAX_DECLARATIONS:]]
+    left_out += [(well_formed(originals.pop(name)), _TOO_MANY) for name in names[_MAX_DECLARATIONS:]]
     return ToolConversion(
         declarations=tuple(declared[name] for name in names[:_MAX_DECLARATIONS]),
         original_names=originals,
@@ -118,8 +118,23 @@ class _NotAnObject(ValueError):
     """The parameters of a tool are a list, a number or the like."""
 
 
-def _declaration(name: str, function: Mapping[str, Any], backend: Backend) -> dict[str, Any]:
-    declaration: dict[str, Any] = {"name": name, "description": str(function.get("description") or "")}
+def _declaration(name: str, function: Mapping[str, Any], backend: Backend) -> dict[str, Any] | Bilingual:
+    """The declaration, or why there can be none."""
+    try:
+        declaration = _written(name, plain_json(function), backend)
+        dumps(declaration)
+    except SchemaTooLarge:
+        return _TOO_LARGE
+    except _NotAnObject:
+        return _NO_OBJECT
+    except (TypeError, ValueError, RecursionError):  # no JSON, or nested beyond measure
+        return _UNREADABLE
+    return declaration
+
+
+def _written(name: str, function: Mapping[str, Any], backend: Backend) -> dict[str, Any]:
+    description = function.get("description")
+    declaration: dict[str, Any] = {"name": name, "description": description if isinstance(description, str) else ""}
     parameters = function.get("parameters")
     node = _as_object(read_schema(parameters)) if isinstance(parameters, Mapping) else Node()
     if backend == "ai_studio" and (node.properties or node.extra not in (None, False)):

@@ -8,7 +8,6 @@ from echo_constants import Bilingual
 from echo_core.ports import ShadowStore
 from echo_runtime.call import PipeCall
 from echo_runtime.own_tools import READ_TOOL_OUTPUT, read_tool_output_entry
-from echo_utils import canonical_json
 
 Entry = Mapping[str, Any]
 
@@ -106,7 +105,7 @@ def _declared_by_caller(call: PipeCall, entries: Mapping[str, Entry]) -> Iterato
     """
     for name, spec in _specs_in(_body_tools(call)):
         native = entries.get(name, {}).get("spec")
-        if native is None or canonical_json({**native, "name": name}) != canonical_json(spec):
+        if native is None or {**native, "name": name} != spec:
             yield name, spec
 
 

@@ -244,6 +244,27 @@ async def test_c20_an_image_from_a_tool_reaches_the_model_beside_its_response() 
     assert isinstance(part, InlineDataPart) and (part.mime_type, part.data) == ("image/png", PNG)
 
 
+async def test_c10_a_picture_of_a_saved_chat_becomes_a_file_and_no_chunk_holds_its_bytes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kept: list[str] = []
+
+    async def keep_image(request: Any, metadata: Any, user: Any, data_uri: str) -> str:
+        kept.append(data_uri)
+        return "/api/v1/files/1/content"
+
+    async def tool() -> dict[str, str]:
+        return {"picture": f"data:image/png;base64,{'A' * 5_000_000}"}
+
+    monkeypatch.setattr(_owui, "keep_image", keep_image)
+    saved = {"session_id": "s", "message_id": "m", "chat_id": "c", "user_message_id": "u"}
+    runner = runner_of({"tool": entry(tool)}, call_of(metadata=saved))
+    [outcome] = (await outcomes(runner, ToolRequest(card_id="c", name="tool", args={}))).values()
+    assert len(kept) == 1
+    assert outcome.files == ({"type": "image", "url": "/api/v1/files/1/content"},)
+    assert len(outcome.media) == 1
+
+
 async def test_media_that_the_model_cannot_take_is_named() -> None:
     async def tool() -> dict[str, Any]:
         return {
