@@ -5,8 +5,6 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final
 
-from lxml import etree
-
 from echo_aec.errors import InvalidArtifact, UnreadableArtifact
 from echo_aec.escape import from_xml_text, to_xml_text
 from echo_aec.schema import SCHEMA, ArtifactId
@@ -61,6 +59,8 @@ class Artifact:
 
     def xml(self) -> str:
         """The element as text: one artifact always gives the same string, and `parse_artifact` gives it back."""
+        from lxml import etree  # not at import: function files load ECHO while Open WebUI waits
+
         kind = SCHEMA[self.id]
         root = _element(_TAG, {"id": self.id, **_in_order(self.attributes, kind.attributes)}, self.text)
         root.extend(_element(i.tag, _in_order(i.attributes, kind.items[i.tag]), i.text) for i in self.items)
@@ -76,6 +76,8 @@ def parse_artifact(text: str) -> Artifact:
     Raises:
         UnreadableArtifact: it is something else.
     """
+    from lxml import etree
+
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, remove_blank_text=False)
     try:
         root = etree.fromstring(text, parser)
@@ -95,6 +97,8 @@ def parse_artifact(text: str) -> Artifact:
 
 
 def _element(tag: str, attributes: Mapping[str, str], text: str) -> Any:
+    from lxml import etree
+
     element = etree.Element(tag, {name: to_xml_text(value) for name, value in attributes.items()})
     element.text = to_xml_text(text) or None
     return element

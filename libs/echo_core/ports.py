@@ -5,6 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+from echo_aec import DirectiveStore
 from echo_constants import EchoError, StateError
 from echo_core.records import Resource, Seal, Shadow, SignatureRow, VersionLock
 from echo_core.settled_prefix import SettledPrefix
@@ -90,7 +91,7 @@ class ToolOutputSlice:
     total_chars: int
 
 
-class ShadowStore(Protocol):
+class ShadowStore(DirectiveStore, Protocol):
     """The records of one chat. Any method may raise StateError."""
 
     def take_notices(self) -> Sequence[StateError]:

@@ -7,7 +7,6 @@ from echo_prompts.library import (
     judge_words,
     nudge_words,
     pis,
-    resolve_placeholders,
     writer_words,
 )
 
@@ -18,6 +17,5 @@ __all__ = [
     "judge_words",
     "nudge_words",
     "pis",
-    "resolve_placeholders",
     "writer_words",
 ]

@@ -1,11 +1,11 @@
-"""Reads the templates that ship with the package, once, and fills in what is known only at run time."""
+"""Reads the templates that ship with the package, once."""
 
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Final, Literal
 
-from echo_constants import ECHO_VERSION, Bilingual, Locale
+from echo_constants import Bilingual, Locale
 
 #: Raised by one whenever the words of the PIS change; sealed with each chat.
 PIS_VERSION: Final = 2
@@ -55,8 +55,8 @@ def _template(name: str) -> str:
 
 
 def pis(locale: Locale) -> str:
-    """The system initialisation prompt in one language, placeholders filled."""
-    return resolve_placeholders(_template(f"pis.{locale}.md"), {"ECHO_VERSION": ECHO_VERSION})
+    """The system initialisation prompt in one language, with its placeholders."""
+    return _template(f"pis.{locale}.md")
 
 
 def continue_words(locale: Locale) -> str:
@@ -77,10 +77,3 @@ def nudge_words(locale: Locale, kind: NudgeKind) -> str:
 def writer_words(locale: Locale, name: str) -> str:
     """What stands before each user message of a chat with several writers."""
     return _WRITER.render(locale, name=name)
-
-
-def resolve_placeholders(text: str, values: Mapping[str, str]) -> str:
-    """Replace `##NAME##` by its value; only for ECHO's own text, never for what a user wrote."""
-    for name, value in values.items():
-        text = text.replace(f"##{name}##", value)
-    return text

@@ -7,8 +7,9 @@ first call, off the event loop.
 from typing import Any
 
 from echo_runtime.call import PipeCall
+from echo_runtime.placeholders import _resolve_placeholders
 
-__all__ = ["PipeCall", "respond"]
+__all__ = ["PipeCall", "_resolve_placeholders", "respond"]
 
 
 async def respond(call: PipeCall) -> Any:

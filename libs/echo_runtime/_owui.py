@@ -114,6 +114,22 @@ async def load_texts(chat_id: str, message_ids: Sequence[str]) -> dict[str, RowT
     return texts
 
 
+async def written_at(chat_id: str, message_ids: Sequence[str]) -> dict[str, int]:
+    """When some messages were written, epoch seconds, by message id; those that are gone are left out."""
+    from open_webui.internal.db import get_async_db_context
+    from open_webui.models.chat_messages import ChatMessage
+    from sqlalchemy import select
+
+    found: dict[str, int] = {}
+    prefix = f"{chat_id}-"
+    async with get_async_db_context() as db:
+        for batch in _batches([prefix + message_id for message_id in message_ids], 500):
+            query = select(ChatMessage.id, ChatMessage.created_at).where(ChatMessage.id.in_(batch))
+            rows = (await db.execute(query)).all()
+            found |= {str(row.id).removeprefix(prefix): int(row.created_at or 0) for row in rows}
+    return found
+
+
 async def chat_owner(chat_id: str) -> str | None:
     """The user whose chat it is, None when there is no such chat."""
     from open_webui.internal.db import get_async_db_context

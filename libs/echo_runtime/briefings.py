@@ -3,25 +3,30 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
+from echo_aec import Asking, EchoAEC, Transient
 from echo_constants import ECHO_VERSION, Locale
 from echo_core.briefing import Briefing, known, news, text_hash, tool_hashes
 from echo_core.level_tool import NAME as LEVEL_TOOL
-from echo_core.overlay import Told, overlay_json
+from echo_core.overlay import NO_OVERLAY, OverlayEntry, Told, overlay_json
 from echo_core.ports import ShadowStore
 from echo_core.prefix import PrefixBreak
 from echo_prompts import pis
-from echo_protocol import ToolConversion, content_json, text_part
+from echo_protocol import Backend, ModelInfo, ToolConversion, content_json, text_part
 from echo_runtime.breaks import BREAKS
 from echo_runtime.call import PipeCall
 from echo_runtime.history import Rebuilt
+from echo_runtime.placeholders import _resolve_placeholders
 from echo_runtime.templates import Templates
 from echo_utils import dumps
 
-#: Begin keys in `echo_settings`; the called model follows, and for the second the question.
+#: What `##MODEL_ORIGIN##` stands for.
+ORIGINS: Final[Mapping[Backend, str]] = {"ai_studio": "Google AI Studio", "code_assist": "Google Code Assist"}
+
+#: Begins a key in `echo_settings`; the called model follows.
 SEALED_KEY: Final = "sealed_prompt:"
-OVERLAY_KEY: Final = "overlay:"
 #: Ends the keys of what is sealed for a chat with several writers.
 SHARED_SUFFIX: Final = ":shared"
 
@@ -95,12 +100,16 @@ class Briefings:
 
     Args:
         templates: where the instructions come from.
+        backend: where the model is.
     """
 
-    def __init__(self, templates: Templates) -> None:
+    def __init__(self, templates: Templates, backend: Backend) -> None:
         self._templates = templates
+        self._origin = ORIGINS[backend]
 
-    async def brief(self, call: PipeCall, store: ShadowStore, history: Rebuilt, tools: ToolConversion) -> Briefed:
+    async def brief(
+        self, call: PipeCall, store: ShadowStore, history: Rebuilt, tools: ToolConversion, model: ModelInfo
+    ) -> Briefed:
         """The sealed prompt and tools of a chat, and what the model must be told since.
 
         Args:
@@ -108,6 +117,7 @@ class Briefings:
             store: the chat's records.
             history: its conversation.
             tools: what could be called now.
+            model: what answers.
         """
         instructions = await self._templates.collect(call, shared=history.shared)
         # What one person's own instructions made is never told to another writer.
@@ -117,9 +127,11 @@ class Briefings:
         if kept is None:
             fresh = _sealed(call, instructions.text, tools)
             kept = await store.claim_setting(key, fresh.to_json())
+            if history.shared:
+                BREAKS.note(PrefixBreak.SECOND_WRITER, call.chat_id)
         sealed = await _with_selection(call, store, key, Sealed.from_json(kept), tools)
         briefing = Briefing(
-            echo=pis(sealed.locale),
+            echo=_pis(sealed.locale),
             echo_version=ECHO_VERSION,
             instructions=instructions.text,
             declarations={str(declared["name"]): declared for declared in tools.declarations},
@@ -129,10 +141,15 @@ class Briefings:
         overlay = history.overlay
         if overlay is None:
             before = known(sealed.told, history.overlays, [*briefing.times, *briefing.places])
-            overlay = overlay_json([news(briefing, before, sealed.declared)])
-            # Whoever answers the same question with the same model, now or later, is told the same.
-            question = f"{OVERLAY_KEY}{call.called_model}:{call.user_message_id}{suffix}"
-            overlay = (await store.claim_setting(question, overlay.decode())).encode()
+            entry = news(briefing, before, sealed.declared)
+            asking = Asking(
+                question_id=call.user_message_id or history.parent_hash,
+                answer_id=call.message_id,
+                model_id=f"{call.called_model}{suffix}",
+                chain=history.chain,
+            )
+            build = partial(_overlay, entry, model.id, self._origin)
+            overlay = await EchoAEC(store).drain_pending_directives(asking, build)
         return Briefed(
             system=sealed.system.encode(),
             tools=sealed.tools.encode() or None,
@@ -141,18 +158,42 @@ class Briefings:
         )
 
 
-def plain_system(locale: Locale, instructions: str) -> bytes:
-    """A `systemInstruction`: ECHO's own prompt and the instructions."""
-    text = pis(locale) + (f"\n\n{instructions}" if instructions else "")
+def _overlay(entry: OverlayEntry, model_id: str, origin: str, drained: Sequence[Transient]) -> bytes:
+    """What is new, and what was drained; directives are ECHO's own text, events may quote others."""
+    directives = (t.payload for t in drained if t.type == "aec_directive")
+    told = replace(
+        entry,
+        directives=tuple(_resolve_placeholders(d, model_id=model_id, model_origin=origin) for d in directives),
+        events=tuple(t.payload for t in drained if t.type == "aec_event"),
+    )
+    return overlay_json([told])
+
+
+def _pis(locale: Locale) -> str:
+    return _resolve_placeholders(pis(locale))
+
+
+def unsealed(locale: Locale, instructions: str, tools: ToolConversion) -> Briefed:
+    """What stands around a conversation that is no chat of Open WebUI's: as it comes, each time anew."""
+    return Briefed(
+        system=_system(locale, instructions),
+        tools=tools.tools_json(),
+        names=tools.original_names,
+        overlay=NO_OVERLAY,
+    )
+
+
+def _system(locale: Locale, instructions: str) -> bytes:
+    text = _pis(locale) + (f"\n\n{instructions}" if instructions else "")
     return content_json("user", [text_part(text)])
 
 
 def _sealed(call: PipeCall, instructions: str, tools: ToolConversion) -> Sealed:
     locale = call.locale
     sealed = Sealed(
-        system=plain_system(locale, instructions).decode(),
+        system=_system(locale, instructions).decode(),
         locale=locale,
-        echo=text_hash(pis(locale)),
+        echo=text_hash(_pis(locale)),
         instructions=text_hash(instructions),
         tools="",
         names={},

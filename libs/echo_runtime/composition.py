@@ -111,7 +111,7 @@ def assemble(shared: Services, env: Mapping[str, str]) -> Orchestrator:
             levels,
             HistoryBuilder(stores, scopes, shared.clock),
             ApiHistory(scopes),
-            Briefings(Templates(shared.clock)),
+            Briefings(Templates(shared.clock), BACKEND),
             BACKEND,
         ),
         scopes=scopes,

@@ -11,12 +11,11 @@ from echo_core.routing import LEVELS, Level, Route
 from echo_protocol import (
     Backend,
     ModelInfo,
-    ToolConversion,
     generation_settings,
     openai_messages_to_contents,
 )
 from echo_runtime.api_sessions import ApiHistory, retold
-from echo_runtime.briefings import Briefed, Briefings, plain_system
+from echo_runtime.briefings import Briefings, unsealed
 from echo_runtime.call import PipeCall
 from echo_runtime.chains import RequestChain, SavedChain
 from echo_runtime.history import HistoryBuilder, Rebuilt
@@ -107,7 +106,10 @@ class ContextBuilder:
         if not history.contents and not history.question and not history.lead:
             raise NothingAsked(f"{len(call.body.get('messages') or [])} messages hold nothing to answer")
         tooling = await tooling_of(call, store, model, self.backend_name, moves=settings.moves)
-        briefed = await self._briefed(call, system_text, store, history, tooling.conversion)
+        if store is None or call.is_api:  # an API caller's own system message counts, each time anew
+            briefed = unsealed(call.locale, system_text, tooling.conversion)
+        else:
+            briefed = await self._briefings.brief(call, store, history, tooling.conversion, model)
         generation = generation_settings(
             model,
             _params(call, settings),
@@ -167,19 +169,6 @@ class ContextBuilder:
             return system_text, await self._api_history.rebuild(messages, store, reader)
         chain = await RequestChain.read(call) if call.is_temporary else SavedChain(call)
         return system_text, await self._histories.rebuild(call, store, chain, reader)
-
-    async def _briefed(
-        self, call: PipeCall, system_text: str, store: ShadowStore | None, history: Rebuilt, tools: ToolConversion
-    ) -> Briefed:
-        """What stands around the conversation: sealed for a chat; for an API caller as it comes, each time anew."""
-        if store is not None and not call.is_api:
-            return await self._briefings.brief(call, store, history, tools)
-        return Briefed(
-            system=plain_system(call.locale, system_text),
-            tools=tools.tools_json(),
-            names=tools.original_names,
-            overlay=NO_OVERLAY,
-        )
 
 
 def _params(call: PipeCall, settings: Settings) -> dict[str, Any]:

@@ -2,23 +2,29 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from echo_core.heads import Heads
 from echo_core.overlay import NO_OVERLAY, render
 from echo_core.ports import Clock, ShadowStore
+from echo_core.prefix import PrefixBreak
 from echo_core.records import Shadow
 from echo_core.settled_prefix import SettledPrefix
 from echo_core.suture import Assembly, Verdict, closed, judge
 from echo_prompts import continue_words
 from echo_protocol import ROOT_PARENT, content_json, text_part, user_parts
 from echo_runtime.adoption import adopted
+from echo_runtime.breaks import BREAKS
 from echo_runtime.call import PipeCall
 from echo_runtime.chains import Chain
+from echo_runtime.orphans import purge_orphans
 from echo_runtime.scopes import Reader, Scopes
 from echo_runtime.settling import Settler
 from echo_runtime.stores import ChatStores
-from echo_runtime.writers import shared
+from echo_runtime.writers import SHARED_SUFFIX, shared
+
+#: Key in `echo_settings`: the question that was answered last, on whatever branch.
+ASKED_KEY: Final = "asked_last"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +36,7 @@ class Rebuilt:
         question: the current user message without its overlay, b"" where there is none or it is in `contents`.
         overlay: of the answer that is continued or asked for again with a hint; None when one has to be made.
         overlays: those of the answers on the chain, oldest first.
+        chain: ids of the messages from the root to the current user message.
         lead: fragments that open the answer's own record (see `TurnRecord`).
         before: the continued answer's text as the page shows it.
         parent_hash: cumulative hash of the current user message; the answer's parent.
@@ -43,6 +50,7 @@ class Rebuilt:
     question: bytes = b""
     overlay: bytes | None = None
     overlays: tuple[bytes, ...] = ()
+    chain: Sequence[str] = ()
     lead: tuple[bytes, ...] = ()
     before: str = ""
     parent_hash: str = ROOT_PARENT
@@ -89,7 +97,30 @@ class HistoryBuilder:
         begun = len(prefix)
         rest = await self._settled(settler, call, chain, heads[begun:], shadows[begun:], prefix.parent_hash)
         await settler.write()
-        return replace(self._assemble(call, prefix, rest, settler, reader), shared=together is not None)
+        ids = heads.ids if together is None else [m.removesuffix(SHARED_SUFFIX) for m in heads.ids]
+        if settler.pivot or settler.moved:
+            await purge_orphans(call, store, ids, settler.pivot)
+        last = next((s for s in reversed([*prefix.shadows[-1:], *rest]) if s.role == "model"), None)
+        unread = last is not None and self._scopes.readable(last, reader) is not last
+        await self._note_breaks(call, store, settler, ids, known=bool(known), unread=unread)
+        rebuilt = self._assemble(call, prefix, rest, settler, reader)
+        return replace(rebuilt, shared=together is not None, chain=ids[:-1] if rebuilt.lead else ids)
+
+    async def _note_breaks(
+        self, call: PipeCall, store: ShadowStore, settler: Settler, ids: Sequence[str], *, known: bool, unread: bool
+    ) -> None:
+        """Say why this request begins otherwise than the one before it, if it does."""
+        if settler.pivot:
+            BREAKS.note(PrefixBreak.EDIT, call.chat_id)
+        elif settler.recovered and known:
+            BREAKS.note(PrefixBreak.COLD_RECOVERY, call.chat_id)
+        elif settler.moved:
+            BREAKS.note(PrefixBreak.DELETE, call.chat_id)
+        asked_last = await store.get_setting(ASKED_KEY)
+        if asked_last and asked_last not in ids and not settler.moved:
+            BREAKS.note(PrefixBreak.BRANCH, call.chat_id)
+        if unread:
+            BREAKS.note(PrefixBreak.SCOPE, call.chat_id)
 
     def _prefix(
         self, call: PipeCall, store: ShadowStore, heads: Heads, shadows: Sequence[Shadow | None], reader: Reader

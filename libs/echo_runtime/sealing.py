@@ -15,6 +15,7 @@ from echo_events import UsageCounted
 from echo_protocol import client_hash, join_contents
 from echo_runtime.call import PipeCall
 from echo_runtime.context import Prepared
+from echo_runtime.history import ASKED_KEY
 from echo_runtime.journal import StoreJournal
 from echo_runtime.levels import LEVEL_KEY, TURN_LOCK_KEY
 from echo_runtime.metering import PriceList, context_stats
@@ -134,7 +135,7 @@ class AnswerSealer:
         if self._store is not None:
             lead = join_contents(self._prepared.history.lead)
             shadow = self._shadow(lead, "streaming", self._prepared.history.before)
-            await self._store.seal(Seal(shadow=shadow, settings=self._turn_lock()))
+            await self._store.seal(Seal(shadow=shadow, settings=self._turn_lock() | self._asked()))
 
     async def _write(self, state: ShadowState) -> None:
         await self.journal.flush()
@@ -161,6 +162,11 @@ class AnswerSealer:
             return {}
         before = await context_stats(store)
         return {CONTEXT_STATS_KEY: before.after(self._prices.priced(self.record.rounds)).to_json()}
+
+    def _asked(self) -> dict[str, str]:
+        """Which question is answered; where the next one hangs elsewhere, the conversation branched."""
+        asked = self._call.user_message_id
+        return {ASKED_KEY: asked} if asked else {}
 
     def _turn_lock(self) -> dict[str, str]:
         """Which model opened the turn; asking for more of an answer opens none."""

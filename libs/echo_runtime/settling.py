@@ -53,6 +53,8 @@ class Settler:
         self._call = call
         self._names = names
         self.recovered = 0
+        #: The first message whose words became others since it was sealed.
+        self.pivot: str | None = None
         self._seals: list[Seal] = []
         self._relinked: list[Shadow] = []
         self._locks: dict[str, VersionLock] = {}
@@ -80,6 +82,11 @@ class Settler:
         self._note(found, shadow)
         return found
 
+    @property
+    def moved(self) -> bool:
+        """Whether a message hangs under another parent than before, by an edit or a deletion above it."""
+        return bool(self._relinked)
+
     async def write(self) -> None:
         """Bring the records in step with what was settled: one transaction each for seals, parents and locks."""
         if self._seals:
@@ -95,6 +102,8 @@ class Settler:
         if shadow is None or not (never_stored or unedited(shadow, displayed)):
             # What was told beside the question was told, whatever becomes of the answer's words.
             overlay = NO_OVERLAY if shadow is None else shadow.overlay_json
+            if shadow is not None:
+                self.pivot = self.pivot or head.message_id
             shadow = await self._former(head, displayed) or await self._cold(head, text, displayed, overlay)
         elif (never_stored or shadow.state in ("stopped", "failed")) and await self._shown(shadow, text):
             displayed = shadow.visible_text

@@ -1,8 +1,9 @@
 """The same records in process memory, for temporary chats: nothing of them reaches the disk."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
+from echo_aec import DOCUMENT_PREFIX, Asking, OverlayBuilder, Transient
 from echo_constants import StateError
 from echo_core.ports import ToolOutputSlice
 from echo_core.records import Resource, Seal, Shadow, SignatureRow, VersionLock
@@ -23,6 +24,9 @@ class MemoryShadowStore:
         self._outputs: dict[tuple[str, str], str] = {}
         self._prefix: SettledPrefix | None = None
         self._resources: dict[str, Resource] = {}
+        self._transients: dict[str, Transient] = {}
+        self._drained: dict[str, tuple[list[Transient], dict[str, bytes]]] = {}
+        self._drains: set[tuple[str, str]] = set()
 
     def take_notices(self) -> tuple[StateError, ...]:
         """Always empty: memory is never found damaged."""
@@ -142,6 +146,39 @@ class MemoryShadowStore:
     async def save_setting(self, key: str, value: str) -> None:
         """Write one value of the settings."""
         self._settings[key] = value
+
+    async def push_transient(self, transient: Transient) -> None:
+        """Let a directive or event wait; nothing happens for an id that is known."""
+        self._transients.setdefault(transient.id, transient)
+
+    async def drain(self, asking: Asking, build: OverlayBuilder) -> bytes:
+        """The overlay of an answer, see `echo_aec.DirectiveStore`."""
+        chain = set(asking.chain)
+        if asking.question_id not in self._drained:
+            held = {resource_id for resource_id, answer_id in self._drains if answer_id in chain}
+            pending = [t for t in self._transients.values() if t.id not in held and t.anchor_message_id in {"", *chain}]
+            self._drained[asking.question_id] = sorted(pending, key=lambda t: t.created_at_s), {}
+        drained, overlays = self._drained[asking.question_id]
+        if asking.model_id not in overlays:
+            overlays[asking.model_id] = build([t for t in drained if t.id in self._transients])
+        self._drains |= {(transient.id, asking.answer_id) for transient in drained}
+        return overlays[asking.model_id]
+
+    async def transient_anchors(self) -> frozenset[str]:
+        """Ids of the messages that anything waiting belongs to."""
+        return frozenset(t.anchor_message_id for t in self._transients.values() if t.anchor_message_id)
+
+    async def purge_transients(self, since_s: float, anchors: Collection[str]) -> int:
+        """Remove what belongs to some messages; how many there were."""
+        orphans = [
+            t.id
+            for t in self._transients.values()
+            if t.created_at_s >= since_s and t.anchor_message_id in anchors and not t.name.startswith(DOCUMENT_PREFIX)
+        ]
+        for orphan in orphans:
+            del self._transients[orphan]
+        self._drains = {drain for drain in self._drains if drain[0] not in orphans}
+        return len(orphans)
 
     async def claim_setting(self, key: str, value: str) -> str:
         """Write one value of the settings unless there is one; the value that stands."""

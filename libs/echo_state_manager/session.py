@@ -1,15 +1,16 @@
 """The records of one chat in its own SQLite file."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 
 from anyio import to_thread
 
+from echo_aec import Asking, OverlayBuilder, Transient
 from echo_constants import StateError
 from echo_core.ports import ToolOutputSlice
 from echo_core.records import Resource, Seal, Shadow, SignatureRow, VersionLock
 from echo_core.settled_prefix import SettledPrefix
-from echo_state_manager import _load, _outputs, _save
+from echo_state_manager import _directives, _load, _outputs, _save
 from echo_state_manager._batch import Batch, in_batches
 from echo_state_manager._cache import ShadowCache
 from echo_state_manager._database import Transaction
@@ -189,6 +190,24 @@ class SessionStore:
         batch = Batch(self.file.now_s)
         _save.save_session_setting(batch, {key: value})
         await self.file.execute(batch)
+
+    async def push_transient(self, transient: Transient) -> None:
+        """Let a directive or event wait; nothing happens for an id that is known."""
+        batch = Batch(self.file.now_s)
+        _directives.push(batch, transient)
+        await self.file.execute(batch)
+
+    async def drain(self, asking: Asking, build: OverlayBuilder) -> bytes:
+        """The overlay of an answer, see `echo_aec.DirectiveStore`."""
+        return await self.file.write(lambda tx: _directives.drain(tx, asking, build))
+
+    async def transient_anchors(self) -> frozenset[str]:
+        """Ids of the messages that anything waiting belongs to."""
+        return frozenset(str(row[0]) for row in await self.file.rows(_directives.ANCHORS))
+
+    async def purge_transients(self, since_s: float, anchors: Collection[str]) -> int:
+        """Remove what belongs to some messages; how many there were."""
+        return await self.file.write(lambda tx: _directives.purge(tx, since_s, anchors))
 
     async def claim_setting(self, key: str, value: str) -> str:
         """Write one value of `echo_settings` unless there is one; the value that stands, whoever wrote it."""

@@ -159,7 +159,7 @@ def test_twelve_turns_share_their_prefix_whatever_changes_around_them(
         "Teach Ada well.\n\nBe brief on {{CURRENT_DATE}}.",
     ]
     assert [(item.attributes["name"], item.attributes["change"]) for item in notes[7][0].items] == [("count", "added")]
-    assert json.loads(notes[7][0].items[0].text)["description"] == "Count something."
+    assert "Count something." in json.loads(notes[7][0].items[0].text)["description"]
     assert [dict(item.attributes) for item in notes[9][0].items] == [{"name": "count", "change": "removed"}]
 
 

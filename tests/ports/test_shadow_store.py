@@ -1,12 +1,14 @@
 """One class of behaviour for all stores: the SQLite file, plain and encrypted, and its twin in memory."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import json
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from echo_aec import Asking, EchoAEC, Transient
 from echo_core.ports import ShadowStore
 from echo_core.records import Resource, Seal, VersionLock
 from echo_paths import EchoPaths
@@ -252,3 +254,73 @@ class TestShadowStore:
         await store.keep_tool_output("m1", "c", "short")
         kept = await store.read_tool_output("m1", "c", 0, None)
         assert kept is not None and (kept.text, kept.total_chars) == ("short", 5)
+
+
+def event(transient_id: str, anchor: str = "", at_s: int = 5, name: str = "tool_finished") -> Transient:
+    return Transient(
+        id=transient_id, type="aec_event", name=name, payload=f"<{transient_id}>", created_at_s=at_s,
+        anchor_message_id=anchor,
+    )  # fmt: skip
+
+
+def joined(drained: Sequence[Transient]) -> bytes:
+    return json.dumps([transient.payload for transient in drained]).encode()
+
+
+def asking(question: str, answer: str, *chain: str, model: str = "m") -> Asking:
+    return Asking(question_id=question, answer_id=answer, model_id=model, chain=(*chain, question))
+
+
+class TestDirectiveStore:
+    async def test_what_waits_is_told_once_on_a_chain_in_the_order_it_came(self, store: ShadowStore) -> None:
+        for transient in (event("late", at_s=9), event("first"), event("second"), event("first")):
+            await store.push_transient(transient)
+        assert await store.drain(asking("u1", "a1"), joined) == b'["<first>", "<second>", "<late>"]'
+        await store.push_transient(event("new"))
+        assert await store.drain(asking("u2", "a2", "u1", "a1"), joined) == b'["<new>"]'
+        assert await store.drain(asking("u3", "a3", "u1", "a1", "u2", "a2"), joined) == b"[]"
+
+    async def test_all_answers_to_a_question_get_the_same_and_another_branch_gets_it_too(
+        self, store: ShadowStore
+    ) -> None:
+        await store.push_transient(event("one"))
+        first = await store.drain(asking("u1", "a1"), joined)
+        await store.push_transient(event("two"))
+        assert await store.drain(asking("u1", "b1"), joined) == first
+        assert await store.drain(asking("u1", "c1", model="other"), joined) == first
+        assert await store.drain(asking("u2", "a2", "u1", "b1"), joined) == b'["<two>"]'
+        assert await store.drain(asking("branch", "x"), joined) == b'["<one>", "<two>"]'
+
+    async def test_the_first_overlay_for_a_model_stands(self, store: ShadowStore) -> None:
+        assert await store.drain(asking("u1", "a1"), lambda _: b"[1]") == b"[1]"
+        assert await store.drain(asking("u1", "a2"), lambda _: b"[2]") == b"[1]"
+        assert await store.drain(asking("u1", "a3", model="other"), lambda _: b"[3]") == b"[3]"
+
+    async def test_what_belongs_to_a_message_is_told_only_below_it(self, store: ShadowStore) -> None:
+        await store.push_transient(event("one", anchor="a1"))
+        assert await store.drain(asking("elsewhere", "x", "u1"), joined) == b"[]"
+        assert await store.drain(asking("u2", "a2", "u1", "a1"), joined) == b'["<one>"]'
+
+    async def test_orphans_go_and_what_is_older_elsewhere_or_of_a_document_stays(self, store: ShadowStore) -> None:
+        aec = EchoAEC(store)
+        for transient in (
+            event("gone", anchor="a1", at_s=10),
+            event("older", anchor="a1", at_s=9),
+            event("elsewhere", anchor="b1", at_s=10),
+            event("chat", at_s=10),
+            event("file", anchor="a1", at_s=10, name="document_indexed"),
+        ):
+            await aec.push(transient)
+        assert await store.transient_anchors() == {"a1", "b1"}
+        assert await aec.purge_orphaned_events(10, lost=()) == 0
+        assert await aec.purge_orphaned_events(10, lost={"a1", "a2"}) == 1
+        told = await aec.drain_pending_directives(asking("u2", "a2", "u1", "a1", "b1"), joined)
+        assert json.loads(told) == ["<older>", "<elsewhere>", "<chat>", "<file>"]
+
+    async def test_answers_that_begin_at_once_get_the_same(self, store: ShadowStore) -> None:
+        for number in range(5):
+            await store.push_transient(event(f"e{number}"))
+        told = await asyncio.gather(*(store.drain(asking("u1", f"a{n}"), joined) for n in range(8)))
+        assert len(set(told)) == 1
+        for number in range(8):
+            assert await store.drain(asking("u2", "x", "u1", f"a{number}"), joined) == b"[]"

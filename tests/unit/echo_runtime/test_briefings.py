@@ -5,13 +5,16 @@ from typing import Any
 
 import pytest
 
-from echo_aec import parse_artifact
+from echo_aec import EchoAEC, Transient, parse_artifact
+from echo_constants import ECHO_VERSION, LOCALES, Locale
 from echo_core.overlay import NO_OVERLAY, parse_overlay
-from echo_protocol import convert_owui_tools
-from echo_runtime import PipeCall, _owui_prompts
+from echo_prompts import pis
+from echo_protocol import Catalogue, convert_owui_tools
+from echo_runtime import PipeCall, _owui_prompts, _resolve_placeholders
 from echo_runtime.breaks import BREAKS
 from echo_runtime.briefings import Briefed, Briefings
 from echo_runtime.history import Rebuilt
+from echo_runtime.placeholders import MODEL_PLACEHOLDERS
 from echo_runtime.templates import Templates
 from echo_state_manager import MemoryShadowStore
 from scripted import FakeClock
@@ -50,16 +53,21 @@ class Chat:
         self.user: dict[str, Any] = {"id": "u", "name": "Ada"}
         self.tools = ["search"]
         self.asked = 0
+        self.chain: list[str] = []
 
     async def ask(self, prompt: str = "", *, shared: bool = False, question: str | None = None) -> Briefed:
         self.asked += 1
         context = {"messages": [{"role": "system", "content": prompt}]}
-        metadata = self.metadata | {"user_message_id": question or f"u{self.asked}", "chat_context": context}
+        ids = {"user_message_id": question or f"u{self.asked}", "message_id": f"a{self.asked}"}
+        metadata = self.metadata | ids | {"chat_context": context}
         call = PipeCall(body={"model": "m"}, user=self.user, metadata=metadata, valves=None, tools={})
         specs = [{"name": name, "description": "", "parameters": {}} for name in self.tools]
-        history = Rebuilt(contents=(), question=b"", overlays=tuple(self.overlays), shared=shared)
-        briefed = await Briefings(Templates(FakeClock())).brief(call, self.store, history, convert_owui_tools(specs))
+        history = Rebuilt(contents=(), overlays=tuple(self.overlays), chain=tuple(self.chain), shared=shared)
+        briefings = Briefings(Templates(FakeClock()), "ai_studio")
+        model = Catalogue.load().resolve("MODEL_FLASH", "ai_studio")
+        briefed = await briefings.brief(call, self.store, history, convert_owui_tools(specs), model)
         self.overlays.append(briefed.overlay)
+        self.chain += [metadata["user_message_id"], metadata["message_id"]]
         return briefed
 
 
@@ -186,3 +194,26 @@ async def test_two_answers_that_begin_at_once_seal_one_prompt(monkeypatch: pytes
     first = await chat.ask("One.")
     monkeypatch.setattr(chat.store, "get_setting", nothing_yet)
     assert (await chat.ask("Two.")).system == first.system
+
+
+async def test_what_waits_is_told_beside_the_question_with_its_placeholders_filled() -> None:
+    chat = Chat()
+    for kind, text in (
+        ("aec_event", "It said ##MODEL_ID##."),
+        ("aec_directive", "Be ##MODEL_ID## of ##MODEL_ORIGIN##."),
+    ):
+        await EchoAEC(chat.store).push(
+            Transient(id=kind, type=kind, name="x", payload=text, created_at_s=1)  # type: ignore[arg-type]
+        )
+    [entry] = parse_overlay((await chat.ask()).overlay)
+    model_id = Catalogue.load().resolve("MODEL_FLASH", "ai_studio").id
+    assert entry.directives == (f"Be {model_id} of Google AI Studio.",)
+    assert entry.events == ("It said ##MODEL_ID##.",)
+    assert (await chat.ask()).overlay == NO_OVERLAY
+
+
+@pytest.mark.parametrize("locale", LOCALES)
+def test_the_sealed_prompt_names_no_model_and_leaves_no_placeholder(locale: Locale) -> None:
+    assert not any(name in pis(locale) for name in MODEL_PLACEHOLDERS)
+    assert "##" not in _resolve_placeholders(pis(locale)).replace("\n# ", "")
+    assert ECHO_VERSION in _resolve_placeholders(pis(locale))
