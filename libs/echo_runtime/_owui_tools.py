@@ -1,7 +1,7 @@
 """Installs ECHO's toolkits from inside Open WebUI's own process (imports `open_webui`)."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
 logger = logging.getLogger(__name__)
@@ -62,3 +62,25 @@ async def retire_tools(kept: set[str], mark: str) -> None:
         if tool.id not in kept and tool.meta.model_dump().get(mark):
             await Tools.delete_tool_by_id(tool.id)
             logger.info("%s is no longer part of ECHO and was removed", tool.id)
+
+
+async def toolkit_entries(
+    request: Any, ids: Sequence[str], user: Mapping[str, Any], metadata: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The tools of some toolkits as Open WebUI itself gives them to a pipe, as far as the user may use them.
+
+    Args:
+        request: of the call.
+        ids: of the toolkits; those that are not there are left out.
+        user: Open WebUI's user, with its `id`.
+        metadata: Open WebUI's request metadata.
+    """
+    from open_webui.models.users import Users
+    from open_webui.utils.tools import get_tools
+
+    known = await Users.get_user_by_id(str(user["id"]))
+    if known is None:
+        return {}
+    given = {"__user__": dict(user), "__metadata__": metadata, "__request__": request}
+    found: dict[str, Any] = await get_tools(request, list(ids), known, given)
+    return found

@@ -11,6 +11,7 @@ from echo_core.ports import ShadowStore
 from echo_protocol import Backend, ModelInfo, ToolConversion, convert_owui_tools, gemini_name
 from echo_runtime.call import PipeCall
 from echo_runtime.google_tools import offered, switched_on
+from echo_runtime.toolkits import offered_toolkits
 from echo_runtime.toolset import Toolset, tools_of
 
 LEFT_OUT: Final = Bilingual(
@@ -44,7 +45,7 @@ async def tooling_of(
     What cannot be expressed or combined is left out with a notice, never sent to be refused.
     """
     switched = await switched_on(call)
-    toolset = tools_of(call, store, switched.functions)
+    toolset = tools_of(call, store, {**await offered_toolkits(call), **switched.functions})
     if not model.capabilities.tools:
         toolset = Toolset(left_out=toolset.left_out)
     own = (NEW_COGNITIVE_LEVEL,) if moves and model.capabilities.tools else ()

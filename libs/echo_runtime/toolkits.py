@@ -1,11 +1,35 @@
 """What the toolkits work with, on the running server; light to import, since Open WebUI loads function files itself."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from echo_codex_git import Codex
+    from echo_runtime.call import PipeCall
     from echo_skills import SkillLibrary
+
+#: Ids of the toolkits that ECHO brings.
+OWN_TOOLKITS: Final = ("echo_codex", "echo_skills")
+
+
+async def offered_toolkits(call: "PipeCall") -> Mapping[str, Any]:
+    """ECHO's own toolkits for an API caller who chose no tools, as `__tools__` has them; else {}.
+
+    Those that the called model preselects in the browser, with the caller's own rights: what an administrator takes off
+    the model or out of somebody's reach is not offered here either.
+    """
+    body = call.body
+    if not call.is_api or call.task or call.tools or body.get("tools") or body.get("tool_choice") == "none":
+        return {}
+    info = (call.metadata.get("model") or {}).get("info") or {}
+    chosen = (info.get("meta") or {}).get("toolIds") or ()
+    ids = [identity for identity in OWN_TOOLKITS if identity in chosen]
+    if not ids:
+        return {}
+    from echo_runtime._owui_tools import toolkit_entries
+
+    return await toolkit_entries(call.request, ids, call.user, call.metadata)
 
 
 def skills() -> "SkillLibrary":
