@@ -94,6 +94,8 @@ def test_an_administrator_with_only_the_panel_gets_echo_running(
     expect(row(panel, "echo_lifecycle")).to_contain_text("ECHO is set up")
     panel.screenshot(path=screenshot("bundle_panel"))
 
+    toolkits = {item["id"]: len(item["specs"]) for item in bare.admin.get("/api/v1/tools/export")}
+    assert set(toolkits) == set(bundle.tool_ids) and all(toolkits.values()), "the importer takes none, ECHO brings them"
     assert_a_plain_user_can_chat(bare, browser)
     bare.stop()
     shutil.rmtree(tmp_path / "echo" / "wheels")  # as when a volume was not kept: they come back by themselves
