@@ -20,7 +20,9 @@ async def offered_toolkits(call: "PipeCall") -> Mapping[str, Any]:
     the model or out of somebody's reach is not offered here either.
     """
     body = call.body
-    if not call.is_api or call.task or call.tools or body.get("tools") or body.get("tool_choice") == "none":
+    # Whoever wants JSON is a program that reads it, and not every model mixes that with tools.
+    chose = body.get("tools") or body.get("tool_choice") == "none" or body.get("response_format")
+    if not call.is_api or call.task or call.tools or chose:
         return {}
     info = (call.metadata.get("model") or {}).get("info") or {}
     chosen = (info.get("meta") or {}).get("toolIds") or ()

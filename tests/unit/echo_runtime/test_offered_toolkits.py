@@ -29,6 +29,7 @@ def call_of(**given: Any) -> PipeCall:
         {"tools": {"forecast": {}}},
         {"body": {"tools": [{"type": "function", "function": {"name": "x"}}]}},
         {"body": {"tool_choice": "none"}},
+        {"body": {"response_format": {"type": "json_object"}}},
         {"metadata": {"model": {"info": {"meta": {"toolIds": ["somebody_elses"]}}}}},
         {"metadata": {"model": {"info": {"meta": {}}}}},
         {"metadata": {}},
