@@ -89,13 +89,14 @@ def test_open_webuis_own_skills_are_seen_by_those_who_may(live: Live, ada: Clien
 
 
 def test_api_callers_who_choose_no_tools_get_those_of_the_model(live: Live, ada: Client) -> None:
-    marker = "own tools over the API"
-    asked = {"role": "user", "content": f"Please call codex_workspaces {{}} ({marker})"}
-    body = {"model": ECHO_MODEL_ID, "messages": [asked], "stream": False}
-    answer = ada.post("/api/chat/completions", body)
-    assert "codex_workspaces answered" in answer["choices"][0]["message"]["content"]
-    ada.post("/api/chat/completions", body | {"tool_choice": "none"})
-    sent = [json.loads(request["body"]) for request in live.sim.requests("enerateContent") if marker in request["body"]]
-    names = [{tool["name"] for group in one.get("tools", []) for tool in group["functionDeclarations"]} for one in sent]
-    assert {"codex_workspaces", "search_skill"} <= names[0]
-    assert not names[-1] & {"codex_workspaces", "search_skill"}
+    def tools_of(question: str, **chosen: str) -> set[str]:
+        """The tools that Gemini was told of for a question over the API."""
+        body = {"model": ECHO_MODEL_ID, "messages": [{"role": "user", "content": question}], "stream": False}
+        answer = ada.post("/api/chat/completions", body | chosen)
+        assert answer["choices"][0]["message"]["content"]
+        sent = next(request for request in live.sim.requests("streamGenerateContent") if question in request["body"])
+        groups = json.loads(sent["body"]).get("tools", [])
+        return {tool["name"] for group in groups for tool in group.get("functionDeclarations", [])}
+
+    assert {"codex_workspaces", "search_skill"} <= tools_of("What can I use?")
+    assert not {"codex_workspaces", "search_skill"} & tools_of("What without tools?", tool_choice="none")
