@@ -5,7 +5,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from echo_constants import EchoError, Locale
+from echo_constants import Bilingual, EchoError, Locale
 from echo_core.citations import sources_of
 from echo_core.level_tool import LevelTools
 from echo_core.mending import unsigned
@@ -59,6 +59,11 @@ from echo_protocol import (
     TextDelta,
     ThoughtDelta,
     request_json,
+)
+
+BROKEN_PICTURE: Final = Bilingual(
+    en="A picture of the model could not be read or kept; ask for it again.",
+    fr="Une image du modèle n'a pu être lue ou conservée ; demandez-la à nouveau.",
 )
 
 #: For a last answer in words.
@@ -167,6 +172,7 @@ class TurnEngine:
         tools = LevelTools(self._tools, self.record, self._plans)
         rounds = ToolRounds(tools, self._journal, self.record, self._call_prefix)
         self._contents = tuple(plan.contents)
+        self._locale = plan.locale
         self._machine = machine = TurnMachine(plan.max_rounds, ladder)
         step, seen = machine.feed(Begin()), 0
         while True:
@@ -281,7 +287,9 @@ class TurnEngine:
             case TextDelta(text):
                 events += self._rejoined(self.record.rejoined(text))
             case MediaReceived(InlineDataPart() as part):
-                events.append(MediaShown(await self._media.keep(part.mime_type, part.data)))
+                url = await self._media.keep(part.mime_type, part.data)
+                broken = NoticeShown(BROKEN_PICTURE.render(self._locale), "warning")
+                events.append(broken if url is None else MediaShown(url))
             case CitationsReceived():
                 events.append(SourcesFound(sources_of(received)))
             case ServerToolUsed():

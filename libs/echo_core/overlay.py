@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from echo_protocol import UnreadablePart, text_part
+from echo_protocol.attached import ATTACHED_FILE
 from echo_utils import dumps
 
 #: The overlay of an answer for which nothing had to be told.
@@ -125,7 +126,8 @@ def _part_spans(text: str) -> list[tuple[str, int, int]]:
     while at < len(text) and text[at] != "]":
         part, end = _DECODER.raw_decode(text, at)
         said = part.get("text") if isinstance(part, dict) else None
-        kind = "attachment" if said is None else "preview" if str(said).startswith(_PREVIEW) else "words"
+        attached = said is None or str(said).startswith(ATTACHED_FILE)
+        kind = "attachment" if attached else "preview" if str(said).startswith(_PREVIEW) else "words"
         spans.append((kind, at, end))
         at = _after(text, end)
     if not spans:

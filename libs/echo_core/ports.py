@@ -290,6 +290,6 @@ class PlanStore(Protocol):
 class MediaStore(Protocol):
     """Where images that the model made are kept for the page."""
 
-    async def keep(self, mime_type: str, data_base64: str) -> str:
-        """Store one image and return the address under which the page finds it."""
+    async def keep(self, mime_type: str, data_base64: str) -> str | None:
+        """Store one image and return the address under which the page finds it; None for what is no image."""
         ...

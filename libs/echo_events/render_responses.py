@@ -53,7 +53,7 @@ class ResponsesRenderer:
             case ToolFinished():
                 return [*self._close(), *self._tool_finished(event)]
             case MediaShown(url):
-                return [{"event": {"type": "files", "data": {"files": [{"type": "image", "url": url}]}}}]
+                return [picture_chunk(url)]
             case SourcesFound(sources):
                 return [{"event": {"type": "source", "data": dict(source)}} for source in sources]
             case NoticeShown(text, _, done):
@@ -134,6 +134,15 @@ class ResponsesRenderer:
 
     def _added(self, item: Mapping[str, Any]) -> Wire:
         return {"type": "response.output_item.added", "output_index": self._index, "item": dict(item)}
+
+
+def picture_chunk(url: str) -> Wire:
+    """A picture beside the answer.
+
+    As a delta, because Open WebUI then adds it to those that the message has; its `files` event shows only the last one
+    until the page is loaded again. Source: `get_image_urls` in open_webui.utils.middleware, release 0.12.4.
+    """
+    return {"choices": [{"index": 0, "delta": {"images": [{"type": "image_url", "image_url": {"url": url}}]}}]}
 
 
 def finish_chunk(reason: str) -> Wire:

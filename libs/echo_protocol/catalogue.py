@@ -97,6 +97,11 @@ class Catalogue:
             raise UnknownModelName(name=name, backend=backend)
         return next((m for m in candidates if m.backend_id(backend) in self.live), candidates[0])
 
+    def drawing(self, backend: Backend) -> ModelInfo | None:
+        """The model that makes images on a backend, the first one that is live; None where there is none."""
+        able = [m for m in self.models.values() if m.capabilities.image_output and backend in m.backends]
+        return next((m for m in able if m.backend_id(backend) in self.live), able[0] if able else None)
+
     def refine(self, live_list: Iterable[Mapping[str, Any]]) -> "Catalogue":
         """Take limits from a backend's live model list and learn models that are new.
 
@@ -177,6 +182,9 @@ def _guess(model_id: str) -> ModelInfo:
         thinking=thinking,
         signature_scope="gemini" if signs else model_id,
         validates_signatures=signs,
-        capabilities=Capabilities(sampling_params=not signs, input_media=frozenset({"image"})),
+        capabilities=Capabilities(
+            sampling_params=not signs,
+            input_media=frozenset({"image", "audio", "video", "pdf"} if signs else {"image"}),
+        ),
         known=False,
     )

@@ -75,6 +75,28 @@ def _clean_base64(data: str) -> str:
     return text
 
 
+def data_uri(item: Any) -> tuple[str, str] | None:
+    """(declared type, base64) of an entry of a content list that carries its bytes; None for any other entry."""
+    if not isinstance(item, Mapping):
+        return None
+    if item.get("type") == "input_audio":
+        audio = item.get("input_audio")
+        if not isinstance(audio, Mapping) or not isinstance(audio.get("data"), str):
+            return None
+        kind = str(audio.get("format") or "").lower()
+        return _AUDIO_FORMATS.get(kind, f"audio/{kind}"), audio["data"]
+    holder = item.get("image_url") or item.get("url") or item.get("file") or item.get("file_data")
+    if isinstance(holder, Mapping):
+        holder = holder.get("url") or holder.get("file_data")
+    head = _DATA_URI.match(holder) if isinstance(holder, str) else None
+    if head is None or not isinstance(holder, str):
+        return None
+    body = holder[head.end() :]
+    if ";base64" not in head[2].lower():
+        body = base64.b64encode(unquote_to_bytes(body)).decode("ascii")
+    return head[1].strip().lower(), body
+
+
 def item_part(item: Any) -> Part | None:
     """One entry of a message's content list; None for an entry that holds nothing for the model."""
     if isinstance(item, str):

@@ -5,6 +5,7 @@ from echo_protocol.joining import PartJoiner
 from echo_protocol.outcomes import outcome_of
 from echo_protocol.partial_calls import PartialCall, is_partial
 from echo_protocol.parts import FunctionCallPart, Part, Wire, part_from_wire
+from echo_protocol.soundness import sound
 from echo_protocol.stream_facts import StreamFacts
 from echo_protocol.stream_types import (
     CallReceived,
@@ -95,8 +96,11 @@ class StreamProcessor:
             if whole is None:
                 return None
             part = whole
-        self._joiner.add(part)
-        return _event_of(part)
+        kept = sound(part)
+        if kept is None:  # told to whoever listens, but never sent back
+            return _event_of(part)
+        self._joiner.add(kept)
+        return _event_of(kept)
 
     def _assemble(self, part: FunctionCallPart) -> FunctionCallPart | None:
         """Put a piece of a call to the rest; the whole call, or None while it is not whole."""

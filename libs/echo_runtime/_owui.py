@@ -241,11 +241,11 @@ async def image_data_uri(url: str, user: Mapping[str, Any]) -> str | None:
 
 
 async def keep_image(request: Any, metadata: Mapping[str, Any], user: Mapping[str, Any], data_uri: str) -> str:
-    """Store an image as the user's Open WebUI file and return its address."""
+    """Store an image as the user's Open WebUI file and return its address, "" when Open WebUI cannot read it."""
     from open_webui.utils.files import get_image_url_from_base64
 
     ids = {key: metadata.get(key) for key in ("chat_id", "message_id", "session_id")}
-    return str(await get_image_url_from_base64(request, data_uri, ids, await _user_model(user)))
+    return str(await get_image_url_from_base64(request, data_uri, ids, await _user_model(user)) or "")
 
 
 async def readable_result(

@@ -86,6 +86,12 @@ class PipeCall:
         return str(self.metadata.get("regeneration_message_id") or self.user_message_id)
 
     @property
+    def draws(self) -> bool:
+        """Whether the image switch of the page is on for this message; the right to it is checked elsewhere."""
+        features = self.metadata.get("features")
+        return isinstance(features, Mapping) and bool(features.get("image_generation"))
+
+    @property
     def is_temporary(self) -> bool:
         """Whether the chat is kept nowhere but in the page."""
         return self.chat_id.startswith(("temporary:", "local:"))

@@ -4,6 +4,7 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 from weakref import WeakKeyDictionary
 
@@ -17,6 +18,7 @@ from echo_runtime.api_sessions import ApiHistory
 from echo_runtime.backends import Backends
 from echo_runtime.briefings import Briefings
 from echo_runtime.context import ContextBuilder
+from echo_runtime.file_backend import FileBackends
 from echo_runtime.history import HistoryBuilder
 from echo_runtime.keys import KeyRing
 from echo_runtime.levels import Levels
@@ -29,6 +31,7 @@ from echo_runtime.templates import Templates
 from echo_state_manager import SessionStores
 from echo_state_manager.crypto import master_secret
 from echo_state_manager.identity import IdentityStore
+from echo_state_manager.vault import Vault
 
 #: The backend that this version talks to.
 BACKEND: Final[Backend] = "ai_studio"
@@ -106,10 +109,11 @@ def assemble(shared: Services, env: Mapping[str, str]) -> Orchestrator:
     scopes = Scopes(catalogue)
     return Orchestrator(
         backends=backends,
+        files=FileBackends(shared.paths, shared.clock),
         stores=stores,
         contexts=ContextBuilder(
             levels,
-            HistoryBuilder(stores, scopes, shared.clock),
+            HistoryBuilder(stores, scopes, shared.clock, partial(Vault, shared.paths)),
             ApiHistory(scopes),
             Briefings(Templates(shared.clock), BACKEND),
             BACKEND,

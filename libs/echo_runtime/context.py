@@ -1,6 +1,7 @@
 """Turns a call of the pipe into what is sent: model, history, system instruction, tools, settings."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from echo_constants import Bilingual, EchoError
@@ -11,13 +12,18 @@ from echo_core.routing import LEVELS, Level, Route
 from echo_protocol import (
     Backend,
     ModelInfo,
+    Notice,
+    content_json,
     generation_settings,
+    merge_content_json,
     openai_messages_to_contents,
 )
 from echo_runtime.api_sessions import ApiHistory, retold
+from echo_runtime.attachments import Attachments
 from echo_runtime.briefings import Briefings, unsealed
 from echo_runtime.call import PipeCall
 from echo_runtime.chains import RequestChain, SavedChain
+from echo_runtime.drawing import NOT_ALLOWED, may_draw, recent
 from echo_runtime.history import HistoryBuilder, Rebuilt
 from echo_runtime.levels import Levels
 from echo_runtime.scopes import Reader
@@ -100,38 +106,44 @@ class ContextBuilder:
     async def prepare(self, call: PipeCall, settings: Settings, store: ShadowStore | None, signer: str) -> Prepared:
         """See `Orchestrator.prepare_context`."""
         level = await self._levels.start(call, settings, store)
-        model = self.model(level)
+        usual = self.model(level)
+        artist = self._levels.artist() if await may_draw(call) else None
+        model = artist or usual
         reader = Reader(model, signer)
         system_text, history = await self._conversation(call, store, reader)
         if not history.contents and not history.question and not history.lead:
             raise NothingAsked(f"{len(call.body.get('messages') or [])} messages hold nothing to answer")
-        tooling = await tooling_of(call, store, model, self.backend_name, moves=settings.moves)
+        tooling = await tooling_of(call, store, usual, self.backend_name, moves=settings.moves)
         if store is None or call.is_api:  # an API caller's own system message counts, each time anew
             briefed = unsealed(call.locale, system_text, tooling.conversion)
         else:
             briefed = await self._briefings.brief(call, store, history, tooling.conversion, model)
+        sent, declared = history.sent(briefed.overlay), briefed.tools
+        if artist is not None:  # for this one answer; what is declared in the chat stays declared
+            sent, declared = recent(sent, artist.window_tokens), None
         generation = generation_settings(
             model,
             _params(call, settings),
             include_thoughts=settings.show_thoughts,
-            with_tools=briefed.tools is not None,
+            with_tools=declared is not None,
         )
         plan = TurnPlan(
             model_id=model.backend_id(self.backend_name),
-            contents=history.sent(briefed.overlay),
+            contents=sent,
             system_instruction=briefed.system,
-            tools=briefed.tools,
-            tool_config=tool_config(briefed.tools),
-            tool_choice=tooling.choice,
+            tools=declared,
+            tool_config=tool_config(declared),
+            tool_choice=tooling.choice if declared is not None else None,
             generation_config=generation.config,
             safety_settings=_safety(settings),
             tool_names=briefed.names,
             handed_over=tooling.toolset.handed_over,
             max_rounds=settings.max_tool_rounds,
             locale=call.locale,
-            **self._routing(call, settings, level, with_tools=briefed.tools is not None),
+            **(_drawn(artist, level) if artist else self._routing(call, settings, level, with_tools=bool(declared))),
         )
-        told = (notice.render(call.locale) for notice in generation.notices)
+        refused = (Notice(NOT_ALLOWED),) if call.draws and artist is None else ()
+        told = (notice.render(call.locale) for notice in (*refused, *history.notices, *generation.notices))
         return Prepared(plan, reader, history, tooling.toolset, (*tooling.notices, *told), briefed.overlay)
 
     def _routing(self, call: PipeCall, settings: Settings, level: Level, *, with_tools: bool) -> dict[str, Any]:
@@ -163,12 +175,36 @@ class ContextBuilder:
     async def _conversation(self, call: PipeCall, store: ShadowStore | None, reader: Reader) -> tuple[str, Rebuilt]:
         messages = call.body.get("messages") or []
         system_text, _ = openai_messages_to_contents(m for m in messages if m.get("role") in ("system", "developer"))
-        if store is None:
-            return system_text, Rebuilt(contents=retold(messages, reader))
-        if call.is_api:
-            return system_text, await self._api_history.rebuild(messages, store, reader)
+        if store is None or call.is_api:
+            return system_text, await self._from_messages(call, messages, store, reader)
         chain = await RequestChain.read(call) if call.is_temporary else SavedChain(call)
         return system_text, await self._histories.rebuild(call, store, chain, reader)
+
+    async def _from_messages(
+        self, call: PipeCall, messages: Sequence[Mapping[str, Any]], store: ShadowStore | None, reader: Reader
+    ) -> Rebuilt:
+        """The conversation of a caller that sends all of it, with media and files that Gemini takes."""
+        attachments = Attachments(call, None)
+        messages = await attachments.cleaned(messages)
+        if store is None:
+            history = Rebuilt(contents=retold(messages, reader))
+        else:
+            history = await self._api_history.rebuild(messages, store, reader)
+        files = await attachments.parts([], call.metadata.get("files") or ())
+        if files and history.contents and history.contents[-1].startswith(b'{"role":"user"'):
+            question = merge_content_json(history.contents[-1], content_json("user", files))
+            history = replace(history, contents=(*history.contents[:-1], question))
+        return replace(history, notices=tuple(attachments.notices))
+
+
+def _drawn(artist: ModelInfo, level: Level) -> dict[str, Any]:
+    """As `ContextBuilder._routing`, for an answer that only one model can give."""
+    return {
+        "level": level,
+        "scope": artist.signature_scope,
+        "signs": artist.validates_signatures,
+        "window_tokens": artist.window_tokens,
+    }
 
 
 def _params(call: PipeCall, settings: Settings) -> dict[str, Any]:

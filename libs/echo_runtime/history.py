@@ -1,6 +1,6 @@
 """The Suture at work: the chain of a chat as Gemini contents, each message from its shadow where that is trusted."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -12,8 +12,9 @@ from echo_core.records import Shadow
 from echo_core.settled_prefix import SettledPrefix
 from echo_core.suture import Assembly, Verdict, closed, judge
 from echo_prompts import continue_words
-from echo_protocol import ROOT_PARENT, content_json, text_part, user_parts
+from echo_protocol import ROOT_PARENT, Notice, content_json, text_part, user_parts
 from echo_runtime.adoption import adopted
+from echo_runtime.attachments import Attachments
 from echo_runtime.breaks import BREAKS
 from echo_runtime.call import PipeCall
 from echo_runtime.chains import Chain
@@ -22,6 +23,7 @@ from echo_runtime.scopes import Reader, Scopes
 from echo_runtime.settling import Settler
 from echo_runtime.stores import ChatStores
 from echo_runtime.writers import SHARED_SUFFIX, shared
+from echo_state_manager.vault import Vault
 
 #: Key in `echo_settings`: the question that was answered last, on whatever branch.
 ASKED_KEY: Final = "asked_last"
@@ -44,6 +46,7 @@ class Rebuilt:
         former: the continued answer's shadow, which stands again if nothing is added.
         shared: whether the chat has several writers.
         client_parent: for API callers, the client hash of the question; "" in Open WebUI's chats.
+        notices: what the user is told about attachments.
     """
 
     contents: tuple[bytes, ...]
@@ -58,6 +61,7 @@ class Rebuilt:
     former: Shadow | None = None
     shared: bool = False
     client_parent: str = ""
+    notices: tuple[Notice, ...] = ()
 
     def sent(self, overlay: bytes) -> tuple[bytes, ...]:
         """All contents of the request, the current user message with what is told beside it."""
@@ -71,12 +75,14 @@ class HistoryBuilder:
         stores: the records of other chats of the same owner, for copies.
         scopes: tells which signatures a reader accepts.
         clock: for the age of version locks.
+        vaults: the files of a user, by user id.
     """
 
-    def __init__(self, stores: ChatStores, scopes: Scopes, clock: Clock) -> None:
+    def __init__(self, stores: ChatStores, scopes: Scopes, clock: Clock, vaults: Callable[[str], Vault]) -> None:
         self._stores = stores
         self._scopes = scopes
         self._clock = clock
+        self._vaults = vaults
 
     async def rebuild(self, call: PipeCall, store: ShadowStore, chain: Chain, reader: Reader) -> Rebuilt:
         """Read the chain, trust what can be trusted, recover the rest, seal what is new.
@@ -93,7 +99,10 @@ class HistoryBuilder:
         known = await store.get_message_shadows(heads.ids)
         shadows = [known.get(message_id) for message_id in heads.ids]
         prefix = self._prefix(call, store, heads, shadows, reader)
-        settler = Settler(store, self._stores, self._scopes, self._clock, call, together.names if together else {})
+        # What several people read is kept in nobody's vault, and a temporary chat leaves nothing on the disk.
+        attachments = Attachments(call, None if together or call.is_temporary else self._vaults(call.user_id))
+        names = together.names if together else {}
+        settler = Settler(store, self._stores, self._scopes, self._clock, call, names, attachments)
         begun = len(prefix)
         rest = await self._settled(settler, call, chain, heads[begun:], shadows[begun:], prefix.parent_hash)
         await settler.write()
@@ -104,7 +113,9 @@ class HistoryBuilder:
         unread = last is not None and self._scopes.readable(last, reader) is not last
         await self._note_breaks(call, store, settler, ids, known=bool(known), unread=unread)
         rebuilt = self._assemble(call, prefix, rest, settler, reader)
-        return replace(rebuilt, shared=together is not None, chain=ids[:-1] if rebuilt.lead else ids)
+        chain_ids = ids[:-1] if rebuilt.lead else ids
+        told = tuple(attachments.notices)
+        return replace(rebuilt, shared=together is not None, chain=chain_ids, notices=told)
 
     async def _note_breaks(
         self, call: PipeCall, store: ShadowStore, settler: Settler, ids: Sequence[str], *, known: bool, unread: bool
@@ -168,7 +179,7 @@ class HistoryBuilder:
         overlays = (shadow.overlay_json for shadow in (*prefix.shadows, *rest))
         return Rebuilt(
             contents=assembly.fragments if asked is None else assembly.before_question(),
-            question=b"" if asked is None else asked.contents_json,
+            question=b"" if asked is None else self._scopes.readable(asked, reader).contents_json,
             overlays=tuple(overlay for overlay in overlays if overlay != NO_OVERLAY),
             parent_hash=parent_hash,
             recovered=settler.recovered,

@@ -75,6 +75,10 @@ class Levels:
         self._backend_name = backend_name
         self._judge_limit_s = judge_limit_s
 
+    def artist(self) -> ModelInfo | None:
+        """The model that makes images, None where there is none."""
+        return self._catalogue().drawing(self._backend_name)
+
     def model(self, level: str) -> ModelInfo:
         """The model behind an abstract level (`LITE`, `FLASH`, `PRO`)."""
         return self._catalogue().resolve(f"MODEL_{level}", self._backend_name)

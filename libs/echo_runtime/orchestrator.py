@@ -23,6 +23,7 @@ from echo_events import (
 from echo_runtime.backends import SIMULATOR_NOTICE, Backends
 from echo_runtime.call import PipeCall
 from echo_runtime.context import ContextBuilder, Prepared
+from echo_runtime.file_backend import FileBackends
 from echo_runtime.incidents import refusal, refuse, report
 from echo_runtime.item_ids import item_prefix
 from echo_runtime.keepalive import kept_alive
@@ -50,6 +51,7 @@ class Orchestrator:
 
     Args:
         backends: Gemini by base URL, with the caller's key.
+        files: resolves what requests name of the caller's files.
         stores: the records of chats.
         contexts: turns a call into what is sent.
         scopes: names the scope of what is signed.
@@ -62,6 +64,7 @@ class Orchestrator:
         self,
         *,
         backends: Backends,
+        files: FileBackends,
         stores: ChatStores,
         contexts: ContextBuilder,
         scopes: Scopes,
@@ -70,6 +73,7 @@ class Orchestrator:
         env_base_url: str,
     ) -> None:
         self._backends = backends
+        self._files = files
         self._stores = stores
         self._contexts = contexts
         self._scopes = scopes
@@ -165,7 +169,7 @@ class Orchestrator:
         waits = WaitNotices(call, self._clock)
         sealer = AnswerSealer(call, store, prepared, self._scopes, self._prices)
         engine = TurnEngine(
-            backend=endpoint.client,
+            backend=self._files.around(endpoint, call),
             tools=self._tools(call, settings, store, prepared, sealer.answer_id),
             journal=sealer.journal,
             media=OwuiMediaStore(call),

@@ -1,7 +1,7 @@
 """Decides, message by message, what stands for a row of the chat, and keeps the records in step with it."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,10 +12,11 @@ from echo_core.records import Seal, Shadow, ShadowState, VersionLock
 from echo_core.sealing import relink, seal_shadow, signature_rows
 from echo_core.suture import lock_for, unedited
 from echo_prompts import writer_words
-from echo_protocol import assistant_contents, content_json, join_contents, text_part, user_parts, visible_text
+from echo_protocol import assistant_contents, content_json, join_contents, text_part, visible_text
 from echo_runtime import _owui
 from echo_runtime._owui import RowText
 from echo_runtime.adoption import former_elsewhere
+from echo_runtime.attachments import Attachments
 from echo_runtime.call import PipeCall
 from echo_runtime.recovery import filled, rebuilt_from_log
 from echo_runtime.running import RUNNING
@@ -35,6 +36,7 @@ class Settler:
         clock: for the age of version locks.
         call: the user whose rights count, and the current message as the other filters left it.
         names: in a chat with several writers, who wrote each message, by message id.
+        attachments: reads what belongs to questions.
     """
 
     def __init__(
@@ -45,6 +47,7 @@ class Settler:
         clock: Clock,
         call: PipeCall,
         names: Mapping[str, str],
+        attachments: Attachments,
     ) -> None:
         self._store = store
         self._stores = stores
@@ -52,6 +55,7 @@ class Settler:
         self._clock = clock
         self._call = call
         self._names = names
+        self._attachments = attachments
         self.recovered = 0
         #: The first message whose words became others since it was sealed.
         self.pivot: str | None = None
@@ -146,9 +150,9 @@ class Settler:
             if contents and contents[-1].role == "user":
                 state = "stopped"  # in a tool
         elif head.message_id == self._call.user_message_id:
-            entries = self._user_entry(head, self.current_content(text.content))
+            entries = await self._user_entry(head, self.current_content(text.content), text.files)
         else:
-            entries = self._user_entry(head, await self._with_images(text, displayed))
+            entries = await self._user_entry(head, await self._with_images(text, displayed), text.files)
         if head.message_id != self._call.user_message_id:
             self.recovered += 1
             log.info("cold recovery of message %s in chat %s", head.message_id, self._call.chat_id)
@@ -162,8 +166,8 @@ class Settler:
             state=state,
         )
 
-    def _user_entry(self, head: RowHead, content: Any) -> list[bytes]:
-        parts = user_parts(content)
+    async def _user_entry(self, head: RowHead, content: Any, files: Sequence[Any]) -> list[bytes]:
+        parts = await self._attachments.parts(content, files)
         name = self._names.get(head.message_id)
         if parts and name:
             parts.insert(0, text_part(writer_words(self._call.locale, name)))

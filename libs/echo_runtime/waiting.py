@@ -35,7 +35,7 @@ class WaitNotices:
             self._call.shared.waits = True
         what = error.message.render(self._call.locale, **error.fields)
         text = WAITING.render(self._call.locale, what=what, seconds=math.ceil(wait_s))
-        await self._show(NoticeShown(text, "warning", done=False))
+        await show_now(self._call, NoticeShown(text, "warning", done=False))
 
     async def over(self) -> None:
         """The answer comes, or the turn has ended; the line is left in its final form."""
@@ -43,14 +43,16 @@ class WaitNotices:
         if since_s is not None:
             self._call.shared.waits = False
             waited_s = math.ceil(self._clock.monotonic_s() - since_s)
-            await self._show(NoticeShown(WAITED.render(self._call.locale, seconds=waited_s)))
+            await show_now(self._call, NoticeShown(WAITED.render(self._call.locale, seconds=waited_s)))
 
-    async def _show(self, notice: NoticeShown) -> None:
-        emit = self._call.event_emitter
-        if emit is None or not self._call.speaks_responses:
-            return
-        try:
-            for wire in ResponsesRenderer("").render(notice):
-                await emit(wire["event"])
-        except Exception:  # a status line that cannot be shown must not end the turn
-            log.exception("the page could not be told about a wait")
+
+async def show_now(call: PipeCall, notice: NoticeShown) -> None:
+    """Show a status line at a moment when the turn has nothing to yield; other callers than the page see none."""
+    emit = call.event_emitter
+    if emit is None or not call.speaks_responses:
+        return
+    try:
+        for wire in ResponsesRenderer("").render(notice):
+            await emit(wire["event"])
+    except Exception:  # a status line that cannot be shown must not end the turn
+        log.exception("the page could not be told what the turn waits for")

@@ -8,7 +8,16 @@ from echo_aec import Artifact
 from echo_core.overlay import NO_OVERLAY, OverlayEntry, Told, overlay_json, parse_overlay, render
 from echo_core.records import Shadow
 from echo_core.suture import INTERRUPTED, Assembly
-from echo_protocol import UnreadablePart, content_json, inline_data_part, join_contents, text_part, user_parts
+from echo_protocol import (
+    UnreadablePart,
+    content_json,
+    inline_data_part,
+    join_contents,
+    parse_contents,
+    text_part,
+    user_parts,
+)
+from echo_protocol.attached import attached_text
 
 NOTE = Artifact(id="AEC_upgrade").xml()
 DIRECTIVE = Artifact(id="AEC_reminder", text="Stay on course.").xml()
@@ -91,3 +100,10 @@ def test_a_conversation_shows_each_question_with_what_its_answer_was_told() -> N
     assembly.add(question)
     assert texts(b"[" + assembly.pieces[0] + b"]") == [NOTE, "Hello"]
     assert texts(b"[" + assembly.pieces[1].removeprefix(INTERRUPTED + b",") + b"]") == ["Hello"]
+
+
+def test_events_stand_before_attached_text_files_too() -> None:
+    question = content_json("user", [text_part("Ask."), attached_text("a.txt", "words")])
+    rendered = render(join_contents([question]), overlay_json([OverlayEntry(events=("<artifact/>",))]))
+    texts = [part.wire["text"] for part in parse_contents(rendered)[0].parts]
+    assert texts == ["Ask.", "<artifact/>", '<attached_file name="a.txt">\nwords\n</attached_file>']

@@ -116,7 +116,8 @@ def test_an_open_item_is_closed_by_any_end(end: TurnEvent) -> None:
 def test_images_sources_notices_and_usage_have_their_own_channels() -> None:
     source = {"source": {"name": "A"}, "document": ["d"], "metadata": [{"source": "u"}]}
     given_wires = wires([MediaShown("/i.png"), SourcesFound((source,)), NoticeShown("n"), UsageCounted({"a": 1})])
-    assert [wire.get("event", {}).get("type") for wire in given_wires] == ["files", "source", "status", None]
+    assert [wire.get("event", {}).get("type") for wire in given_wires] == [None, "source", "status", None]
+    assert given_wires[0]["choices"][0]["delta"]["images"][0]["image_url"] == {"url": "/i.png"}
     assert given_wires[-1] == {"choices": [], "usage": {"a": 1}}
 
 

@@ -68,7 +68,8 @@ THOUGHT = {"text": "x", "thought": True}
     ("parts", "reason", "outcome"),
     [
         ([TEXT], "STOP", "complete"),
-        ([{"inlineData": {"mimeType": "image/png", "data": ""}}], "STOP", "complete"),
+        ([{"inlineData": {"mimeType": "image/png", "data": "aWNvbg=="}}], "STOP", "complete"),
+        ([{"inlineData": {"mimeType": "image/png", "data": ""}}], "STOP", "empty"),
         ([CALL], "STOP", "tool_calls"),
         ([TEXT, CALL], "OTHER", "tool_calls"),
         ([CALL], "MAX_TOKENS", "tool_calls"),

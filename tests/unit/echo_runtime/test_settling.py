@@ -14,6 +14,7 @@ from echo_paths import EchoPaths
 from echo_protocol import ROOT_PARENT, Catalogue
 from echo_runtime import PipeCall, _owui
 from echo_runtime._owui import RowText
+from echo_runtime.attachments import Attachments
 from echo_runtime.scopes import Scopes
 from echo_runtime.settling import Settler
 from echo_runtime.stores import ChatStores
@@ -55,7 +56,7 @@ async def settled(text: RowText) -> Shadow:
     call = PipeCall(body={}, user={"id": "u"}, metadata=metadata, valves=SimpleNamespace(), tools={})
     clock = FakeClock()
     stores = ChatStores(SessionStores(EchoPaths(Path("unused")), clock), clock)
-    settler = Settler(store, stores, Scopes(Catalogue.load()), clock, call, {})
+    settler = Settler(store, stores, Scopes(Catalogue.load()), clock, call, {}, Attachments(call, None))
     return await settler.settle(RowHead("a1", "model", int(clock.now_s()) - 60), shadow, text, ROOT_PARENT)
 
 

@@ -1,0 +1,300 @@
+"""What users attach, as parts that Gemini takes for ever after: judged by bytes, made small, or left out with a word.
+
+A part that Gemini refuses would make every later turn of the chat fail, so whatever cannot be sent becomes a short text
+for the model and a notice for the user. Source: docs/design.md section 8, first paragraph.
+"""
+
+import base64
+import binascii
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import anyio
+from anyio import to_thread
+
+from echo_constants import Bilingual
+from echo_protocol import Notice, Part, TextPart, file_data_part, inline_data_part, text_part
+from echo_protocol.attached import attached_text, spelled, vault_part, video_links
+from echo_protocol.media import data_uri, item_part
+from echo_protocol.sniffing import SNIFF_BYTES, decode_text, sniff
+from echo_runtime import _owui_files
+from echo_runtime import attachment_notes as notes
+from echo_runtime.call import PipeCall
+from echo_runtime.pdfs import MAX_PDF_BYTES, UnusablePdf, opened
+from echo_runtime.pictures import MAX_PICTURE_BYTES, UnreadablePicture, fitted
+from echo_state_manager.vault import Vault
+from echo_utils import defused
+
+log = logging.getLogger(__name__)
+
+#: Text of one file and of all files of one message. Source: docs/design.md section 8.
+MAX_TEXT_BYTES: Final = 32 * 1024
+MAX_MESSAGE_TEXT_BYTES: Final = 128 * 1024
+#: Sound, films and PDF inside the request; larger ones go through the Files API. All inline media of a message stay
+#: below what one request may have on older endpoints, 20 MB as base64. Source: Gemini API docs, Files API.
+MAX_INLINE_BYTES: Final = 4_000_000
+MAX_MESSAGE_INLINE_BYTES: Final = 14_000_000
+#: Source: Gemini API docs, Files API.
+MAX_FILE_BYTES: Final = 2_000_000_000
+#: A picture that is larger is not even opened.
+_MAX_PICTURE_FILE_BYTES: Final = 100_000_000
+#: Reading a PDF that was made to be slow must not hold up an answer for ever.
+_PDF_LIMIT_S: Final = 30.0
+_PLAYED: Final = frozenset(
+    {
+        "audio/wav", "audio/mpeg", "audio/aiff", "audio/aac", "audio/ogg", "audio/flac", "audio/mp4", "audio/webm",
+        "video/mp4", "video/mpeg", "video/quicktime", "video/avi", "video/x-flv", "video/webm", "video/wmv",
+        "video/3gpp",
+    }
+)  # fmt: skip
+_SENT_PICTURES: Final = ("image/heic", "image/heif")
+
+
+class Attachments:
+    """Reads what belongs to the user messages of one call.
+
+    Args:
+        call: whose rights count.
+        vault: where large files are kept; None where nothing may be kept (temporary chats, several writers).
+    """
+
+    def __init__(self, call: PipeCall, vault: Vault | None) -> None:
+        self._call = call
+        self._vault = vault
+        self.notices: list[Notice] = []
+
+    async def parts(self, content: Any, files: Sequence[Any] = ()) -> list[Part]:
+        """The parts of one user message: its words and pictures, then videos that it links, then its files.
+
+        Args:
+            content: text or OpenAI content blocks, pictures as data URIs.
+            files: Open WebUI's attachment entries; pictures among them are in `content` already.
+        """
+        budget = _Budget()
+        items = [content] if isinstance(content, str) else content if isinstance(content, list) else []
+        said = [part for item in items if (part := await self._item(item, budget)) is not None]
+        words = " ".join(part.text for part in said if isinstance(part, TextPart))
+        links = dict.fromkeys([*video_links(words), *(link for entry in files for link in _links_of(entry))])
+        films = [file_data_part("video/mp4", link) for link in links]
+        attached = [await self._entry(entry, budget) for entry in files if not _is_picture(entry)]
+        parts = [*said, *films, *(part for part in attached if part is not None)]
+        return [text_part(defused(part.text)) if isinstance(part, TextPart) else part for part in parts]
+
+    async def cleaned(self, messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+        """An API caller's messages with media that Gemini takes, in the same form."""
+        clean: list[Mapping[str, Any]] = []
+        for message in messages:
+            content = message.get("content")
+            if message.get("role") in ("user", "tool") and isinstance(content, list):
+                budget = _Budget()
+                message = {**message, "content": [await self._clean_item(item, budget) for item in content]}
+            clean.append(message)
+        return clean
+
+    async def _clean_item(self, item: Any, budget: "_Budget") -> Any:
+        uri = data_uri(item)
+        if uri is None:
+            return item
+        part = await self._data(uri[0], uri[1], "", budget)
+        if isinstance(part, TextPart):
+            return {"type": "text", "text": part.text}
+        body = part.wire.get("inlineData")
+        if body is None:
+            return item
+        return {"type": "image_url", "image_url": {"url": f"data:{body['mimeType']};base64,{body['data']}"}}
+
+    async def _item(self, item: Any, budget: "_Budget") -> Part | None:
+        uri = data_uri(item)
+        return item_part(item) if uri is None else await self._data(uri[0], uri[1], "", budget)
+
+    async def _data(self, declared: str, encoded: str, name: str, budget: "_Budget") -> Part:
+        """A data URI; decoded in a thread, because pictures have megabytes."""
+        try:
+            data = await to_thread.run_sync(_decoded, encoded)
+        except ValueError:
+            return self._left_out(notes.NO_DATA, name)
+        return await self._file(_Found(name=name, declared=declared, data=data, size_bytes=len(data)), budget)
+
+    async def _entry(self, entry: Any, budget: "_Budget") -> Part | None:
+        """One of Open WebUI's attachment entries."""
+        if not isinstance(entry, Mapping) or _links_of(entry):
+            return None
+        name = str(entry.get("name") or "")
+        kind = str(entry.get("type") or "file")
+        held = entry.get("file") if isinstance(entry.get("file"), Mapping) else {}
+        said = (held or {}).get("data") if isinstance((held or {}).get("data"), Mapping) else {}
+        if kind in ("text", "doc", "web_search") and isinstance(said, Mapping) and said.get("content"):
+            return self._text(name, str(said["content"]), len(str(said["content"]).encode()), budget)
+        file_id = str(entry.get("id") or (held or {}).get("id") or "")
+        if kind != "file" or not file_id:
+            return self._left_out(notes.OTHER_SOURCE, name, kind=kind)
+        found = await _owui_files.uploaded_file(file_id, self._call.user)
+        if found is None:
+            return self._left_out(notes.GONE, name)
+        return await self._file(
+            _Found(
+                name=found.name or name,
+                declared=found.declared_type,
+                path=found.path,
+                size_bytes=found.size_bytes,
+                extracted=found.text,
+            ),
+            budget,
+        )
+
+    async def _file(self, found: "_Found", budget: "_Budget") -> Part:
+        if not found.size_bytes:
+            return self._left_out(notes.EMPTY, found.name)
+        mime_type = sniff(await found.head(SNIFF_BYTES), found.declared)
+        if mime_type.startswith("image/"):
+            return await self._picture(found, mime_type, budget)
+        if mime_type == "application/pdf":
+            return await self._pdf(found, budget)
+        if mime_type in _PLAYED:
+            return await self._media(found, mime_type, budget)
+        cut = found.size_bytes > MAX_TEXT_BYTES
+        text = None if mime_type else decode_text(await found.head(MAX_TEXT_BYTES), cut=cut)
+        if text is not None:
+            return self._text(found.name, text, found.size_bytes, budget)
+        if found.extracted:
+            return self._text(found.name, found.extracted, len(found.extracted.encode()), budget)
+        return self._left_out(notes.UNKNOWN_TYPE, found.name, kind=mime_type or found.declared or "?")
+
+    async def _picture(self, found: "_Found", mime_type: str, budget: "_Budget") -> Part:
+        if found.size_bytes > _MAX_PICTURE_FILE_BYTES:
+            return self._too_large(found, _MAX_PICTURE_FILE_BYTES)
+        if mime_type in _SENT_PICTURES:
+            return await self._media(found, mime_type, budget)
+        limit_bytes = min(MAX_PICTURE_BYTES, max(budget.inline_bytes, 1))
+        try:
+            data, mime_type = await to_thread.run_sync(fitted, await found.whole(), mime_type, limit_bytes)
+        except UnreadablePicture as error:
+            log.info("a picture of %d bytes was left out: %s", found.size_bytes, error)
+            return self._left_out(notes.NO_PICTURE, found.name)
+        return await self._inline(data, mime_type, budget)
+
+    async def _pdf(self, found: "_Found", budget: "_Budget") -> Part:
+        if found.size_bytes > MAX_PDF_BYTES:
+            return self._too_large(found, MAX_PDF_BYTES)
+        try:
+            with anyio.fail_after(_PDF_LIMIT_S):
+                data = await to_thread.run_sync(opened, await found.whole(), abandon_on_cancel=True)
+        except TimeoutError:
+            return self._left_out(notes.NO_DATA, found.name)
+        except UnusablePdf as error:
+            return self._left_out(notes.PDF_FAULTS[error.fault], found.name)
+        return await self._media(found.holding(data), "application/pdf", budget)
+
+    async def _media(self, found: "_Found", mime_type: str, budget: "_Budget") -> Part:
+        """Inline while it is small and there is room, else through the vault and the Files API."""
+        most_bytes = MAX_INLINE_BYTES if self._vault is not None else MAX_MESSAGE_INLINE_BYTES
+        if found.size_bytes <= min(most_bytes, budget.inline_bytes):
+            return await self._inline(await found.whole(), mime_type, budget)
+        if self._vault is None or found.size_bytes > MAX_FILE_BYTES:
+            return self._too_large(found, MAX_FILE_BYTES if self._vault is not None else MAX_MESSAGE_INLINE_BYTES)
+        source = found.data if found.path is None else found.path
+        kept = await self._vault.put(source, mime_type=mime_type, name=found.name)
+        return vault_part(kept.mime_type, kept.sha256)
+
+    async def _inline(self, data: bytes, mime_type: str, budget: "_Budget") -> Part:
+        budget.inline_bytes -= len(data)
+        encoded = await to_thread.run_sync(lambda: base64.b64encode(data).decode("ascii"))
+        return inline_data_part(spelled(mime_type), encoded)
+
+    def _text(self, name: str, text: str, size_bytes: int, budget: "_Budget") -> Part:
+        room_bytes = min(MAX_TEXT_BYTES, budget.text_bytes)
+        name = name or notes.NAMELESS.render(self._call.locale)
+        if room_bytes < min(size_bytes, MAX_TEXT_BYTES):
+            return self._left_out(notes.TEXT_FULL, name, most_kb=MAX_MESSAGE_TEXT_BYTES // 1024)
+        kept = text.encode()[:room_bytes].decode("utf-8", "ignore")
+        budget.text_bytes -= len(kept.encode())
+        if size_bytes <= MAX_TEXT_BYTES:
+            return attached_text(name, kept)
+        fields = {"name": name, "kept_kb": MAX_TEXT_BYTES // 1024, "size_kb": -(-size_bytes // 1024)}
+        notice = Notice(notes.TEXT_CUT, fields)
+        self.notices.append(notice)
+        return attached_text(name, f"{kept}\n[… {notice.render(self._call.locale)}]")
+
+    def _too_large(self, found: "_Found", most_bytes: int) -> Part:
+        size_mb, most_mb = -(-found.size_bytes // 1_000_000), most_bytes // 1_000_000
+        return self._left_out(notes.TOO_LARGE, found.name, size_mb=size_mb, most_mb=most_mb)
+
+    def _left_out(self, text: Bilingual, name: str, **fields: object) -> TextPart:
+        name = name or notes.NAMELESS.render(self._call.locale)
+        notice = Notice(text, {"name": name, **fields})
+        self.notices.append(notice)
+        return text_part(f"[{notice.render(self._call.locale)}]")
+
+
+class _Budget:
+    """What the attachments of one message may still have."""
+
+    def __init__(self) -> None:
+        self.text_bytes = MAX_MESSAGE_TEXT_BYTES
+        self.inline_bytes = MAX_MESSAGE_INLINE_BYTES
+
+
+class _Found:
+    """An attachment, in memory or on disk."""
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        declared: str,
+        size_bytes: int,
+        data: bytes = b"",
+        path: Path | None = None,
+        extracted: str = "",
+    ) -> None:
+        self.name = name
+        self.declared = declared
+        self.size_bytes = size_bytes
+        self.data = data
+        self.path = path
+        self.extracted = extracted
+
+    def holding(self, data: bytes) -> "_Found":
+        """The same attachment with these bytes."""
+        if data == self.data:
+            return self
+        return _Found(name=self.name, declared=self.declared, size_bytes=len(data), data=data)
+
+    async def head(self, size_bytes: int) -> bytes:
+        """Its first bytes."""
+        if self.path is None:
+            return self.data[:size_bytes]
+        async with await anyio.open_file(self.path, "rb") as file:
+            return await file.read(size_bytes)
+
+    async def whole(self) -> bytes:
+        """All of it."""
+        return self.data if self.path is None else await anyio.Path(self.path).read_bytes()
+
+
+def _decoded(encoded: str) -> bytes:
+    """The bytes of a data URI's body, base64 of either alphabet.
+
+    Raises:
+        ValueError: it is none.
+    """
+    plain = "".join(encoded.split()).replace("-", "+").replace("_", "/")
+    try:
+        return base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)
+    except binascii.Error as error:
+        raise ValueError(str(error)) from error
+
+
+def _is_picture(entry: Any) -> bool:
+    """What Open WebUI itself puts into the content. Source: `is_raster_image_content_type`, release 0.12.4."""
+    if not isinstance(entry, Mapping):
+        return True
+    kind = str(entry.get("content_type") or "").partition(";")[0].strip().lower()
+    return entry.get("type") == "image" or (kind.startswith("image/") and kind != "image/svg+xml")
+
+
+def _links_of(entry: Any) -> Iterable[str]:
+    url = entry.get("url") if isinstance(entry, Mapping) else None
+    return video_links(url) if isinstance(url, str) else []
