@@ -58,7 +58,7 @@ def drawn(live: Live, ada: Client) -> Iterator[tuple[Turn, dict[str, Any]]]:
     yield ada.turn("Draw a lighthouse", features=DRAWS), part
 
 
-def test_a_picture_is_kept_as_a_file_and_comes_back_exactly_when_it_is_changed(
+def test_c10_a_generated_picture_is_kept_as_a_file_and_comes_back_exactly(
     live: Live, ada: Client, drawn: tuple[Turn, dict[str, Any]]
 ) -> None:
     turn, part = drawn
@@ -104,8 +104,7 @@ def test_a_broken_picture_and_odd_arguments_of_the_model_do_not_end_the_chat(liv
     assert {request["status"] for request in live.sim.requests("streamGenerateContent")} == {200}
 
 
-def test_attached_files_reach_the_model_by_what_they_are_and_stay_where_they_were(live: Live, ada: Client) -> None:
-    """C34: a file is sent at its place in the chat, not anew with each question."""
+def test_c34_an_attached_file_is_sent_at_its_place_by_what_it_is_and_not_anew(live: Live, ada: Client) -> None:
     small = pdf(1)
     files = [
         upload(ada, "notes.bin", "Grüße".encode()),
