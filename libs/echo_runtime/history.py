@@ -75,10 +75,12 @@ class HistoryBuilder:
         stores: the records of other chats of the same owner, for copies.
         scopes: tells which signatures a reader accepts.
         clock: for the age of version locks.
-        vaults: the files of a user, by user id.
+        vaults: the files of a user, by user id; None where large attachments are not kept.
     """
 
-    def __init__(self, stores: ChatStores, scopes: Scopes, clock: Clock, vaults: Callable[[str], Vault]) -> None:
+    def __init__(
+        self, stores: ChatStores, scopes: Scopes, clock: Clock, vaults: Callable[[str], Vault] | None = None
+    ) -> None:
         self._stores = stores
         self._scopes = scopes
         self._clock = clock
@@ -100,7 +102,8 @@ class HistoryBuilder:
         shadows = [known.get(message_id) for message_id in heads.ids]
         prefix = self._prefix(call, store, heads, shadows, reader)
         # What several people read is kept in nobody's vault, and a temporary chat leaves nothing on the disk.
-        attachments = Attachments(call, None if together or call.is_temporary else self._vaults(call.user_id))
+        keeps = self._vaults is not None and together is None and not call.is_temporary
+        attachments = Attachments(call, self._vaults(call.user_id) if self._vaults and keeps else None)
         names = together.names if together else {}
         settler = Settler(store, self._stores, self._scopes, self._clock, call, names, attachments)
         begun = len(prefix)
