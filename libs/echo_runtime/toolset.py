@@ -73,7 +73,8 @@ def tools_of(call: PipeCall, store: ShadowStore | None, extra: Mapping[str, Entr
         runnable[READ_TOOL_OUTPUT] = own = read_tool_output_entry(store)
         specs.append(own["spec"])
     if not call.is_api:
-        bare = {name for name, _ in _specs_in([*listed, *_body_tools(call)])} - entries.keys()
+        native = {name for name, _ in _specs_in([entry.get("spec") for entry in entries.values()])}
+        bare = {name for name, _ in _specs_in([*listed, *_body_tools(call)])} - entries.keys() - native
         left_out += [(name, _NOT_RUNNABLE) for name in sorted(bare)]
     return Toolset(
         specs=(*specs, *callers.values()),

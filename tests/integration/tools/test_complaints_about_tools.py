@@ -77,3 +77,26 @@ async def test_c03_signed_parts_of_googles_tools_go_back_unchanged(kit: Kit) -> 
     assert {"googleSearch": {}} in first["tools"]
     assert first["toolConfig"] == {"includeServerSideToolInvocations": True}
     assert second["contents"][1]["parts"] == parts
+
+
+async def test_fifty_rounds_of_eight_calls_each_keep_their_order(kit: Kit) -> None:
+    calls = [
+        [{"functionCall": {"name": "roll", "args": {"sides": 8 * number + place}}} for place in range(8)]
+        for number in range(50)
+    ]
+    for parts in calls:
+        script(kit, {**parts[0], "thoughtSignature": "c2ln"}, *parts[1:])
+    script(kit, {"text": "Rolled."})
+    answer = await ask(kit, [{"role": "user", "content": "Roll."}])
+    assert answer["content"] == "Rolled."
+    bodies = kit.bodies()
+    assert len(bodies) == 51
+    results = [
+        part["functionResponse"]["response"]["output"]
+        for content in bodies[-1]["contents"]
+        for part in content["parts"]
+        if "functionResponse" in part
+    ]
+    assert results == [f"rolled {sides}" for sides in range(400)]
+    for before, after in pairwise(body["contents"] for body in bodies):
+        assert after[: len(before)] == before

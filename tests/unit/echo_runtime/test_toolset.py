@@ -117,8 +117,10 @@ def test_what_has_no_callable_no_spec_or_no_browser_is_left_out() -> None:
 
 
 def test_the_name_under_which_a_tool_is_kept_is_the_one_that_is_declared() -> None:
-    found = tools_of(call_of({"key": native("other")}), None)
+    body = {"tools": [{"type": "function", "function": spec("other")}]}
+    found = tools_of(call_of({"key": native("other")}, body=body), None)
     assert [one["name"] for one in found.specs] == ["key"]
+    assert not found.left_out
 
 
 def test_a_tool_of_the_users_that_is_named_like_echos_own_gives_way() -> None:
