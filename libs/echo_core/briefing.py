@@ -71,7 +71,7 @@ def known(sealed: Told, overlays: Sequence[bytes], values: Sequence[str]) -> Tol
         if told.tools is not None and told.selection == sealed.selection:
             found.setdefault("tools", told.tools)
         told_values = {**told.values, **told_values}
-        wanted -= found.keys()
+        wanted.difference_update(found)
         if told_values.keys() >= set(values):
             wanted.discard("values")
         if not wanted:
