@@ -122,7 +122,8 @@ class Bench:
         return first * 1000
 
     def last_request(self) -> tuple[bytes, str]:
-        request = self._control.get("/__sim__/requests").json()[-1]
+        arrived = self._control.get("/__sim__/requests").json()
+        request = next(request for request in reversed(arrived) if "GenerateContent" in request["path"])
         return request["body"].encode(), request["path"]
 
 
