@@ -102,6 +102,6 @@ async def pipe(folder: Path, sim: RunningSim) -> AsyncIterator[Kit]:
     services = Services(clock=clock, paths=paths, identity=identity, sessions=sessions, keys=KeyRing(identity, KEY))
     orchestrator = assemble(services, {})
     yield Kit(orchestrator, sim)
-    await orchestrator._backends._transport.aclose()
+    await orchestrator.aclose()
     await sessions.close()
     await identity.close()

@@ -75,6 +75,10 @@ class Backends:
         """The client of `for_call`. Raises as that."""
         return (await self.for_call(call, settings)).client
 
+    async def aclose(self) -> None:
+        """Close all connections."""
+        await self._transport.aclose()
+
     def is_simulator(self, settings: Settings) -> bool:
         """Whether the endpoint is the simulator that `echoctl up` started."""
         return is_simulator(settings.base_url, self._env)

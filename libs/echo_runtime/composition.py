@@ -22,6 +22,7 @@ from echo_runtime.file_backend import FileBackends
 from echo_runtime.history import HistoryBuilder
 from echo_runtime.keys import KeyRing
 from echo_runtime.levels import Levels
+from echo_runtime.live_catalogue import LiveCatalogue
 from echo_runtime.metering import PriceList
 from echo_runtime.orchestrator import Orchestrator
 from echo_runtime.recovery import Recovery
@@ -103,8 +104,9 @@ def assemble(shared: Services, env: Mapping[str, str]) -> Orchestrator:
         env: the process environment.
     """
     catalogue = Catalogue.load()
+    live = LiveCatalogue(catalogue, shared.clock)
     backends = Backends(shared.keys, shared.clock, env)
-    levels = Levels(lambda: catalogue, backends.client_for, BACKEND)
+    levels = Levels(live.now, backends.client_for, BACKEND)
     stores = ChatStores(shared.sessions, shared.clock)
     scopes = Scopes(catalogue)
     return Orchestrator(
@@ -119,6 +121,7 @@ def assemble(shared: Services, env: Mapping[str, str]) -> Orchestrator:
             BACKEND,
         ),
         scopes=scopes,
+        catalogue=live,
         prices=PriceList(catalogue, shared.clock),
         clock=shared.clock,
         env_base_url=env.get("GEMINI_BASE_URL", ""),

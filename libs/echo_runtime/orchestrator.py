@@ -27,6 +27,7 @@ from echo_runtime.file_backend import FileBackends
 from echo_runtime.incidents import refusal, refuse, report
 from echo_runtime.item_ids import item_prefix
 from echo_runtime.keepalive import kept_alive
+from echo_runtime.live_catalogue import LiveCatalogue
 from echo_runtime.locking import VersionLocker
 from echo_runtime.media import OwuiMediaStore
 from echo_runtime.metering import PriceList
@@ -55,6 +56,7 @@ class Orchestrator:
         stores: the records of chats.
         contexts: turns a call into what is sent.
         scopes: names the scope of what is signed.
+        catalogue: what is known of models, kept fresh between turns.
         prices: what requests cost.
         clock: time.
         env_base_url: GEMINI_BASE_URL of the environment, "" when unset.
@@ -68,6 +70,7 @@ class Orchestrator:
         stores: ChatStores,
         contexts: ContextBuilder,
         scopes: Scopes,
+        catalogue: LiveCatalogue,
         prices: PriceList,
         clock: Clock,
         env_base_url: str,
@@ -77,6 +80,7 @@ class Orchestrator:
         self._stores = stores
         self._contexts = contexts
         self._scopes = scopes
+        self._catalogue = catalogue
         self._prices = prices
         self._clock = clock
         self._env_base_url = env_base_url
@@ -192,6 +196,12 @@ class Orchestrator:
                     yield event
         finally:
             await waits.over()
+            self._catalogue.refresh_soon(settings.base_url, endpoint.client.list_models)
+
+    async def aclose(self) -> None:
+        """End what runs between turns and the connections to Gemini."""
+        await self._catalogue.aclose()
+        await self._backends.aclose()
 
     def _tools(
         self, call: PipeCall, settings: Settings, store: ShadowStore | None, prepared: Prepared, answer_id: str

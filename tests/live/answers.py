@@ -1,12 +1,20 @@
 """Scripted answers of Gemini for the live tests, beside those in the simulator's `core/faults.py`."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
+from echo_protocol import Catalogue
 from echo_workers.gemini_sim.core.faults import Entry, error_text, response
 from echo_workers.gemini_sim.core.frames import sse_event
 
 Json = dict[str, Any]
+
+CATALOGUE = Catalogue.load()
+#: The model that stands behind each level.
+MODEL = {level: CATALOGUE.resolve(level, "ai_studio").backend_id("ai_studio") for level in ("LITE", "FLASH", "PRO")}
+JUDGEMENT = {"method": "generateContent", "model": MODEL["LITE"], "body_regex": "which model level"}
+PLAN = "# Transfer Plan\n\nGoal: the proof."
 
 
 def saying(marker: str) -> Json:
@@ -70,3 +78,17 @@ def model_unknown(model: str) -> Entry:
     """404 for a model that is gone."""
     message = f"models/{model} is not found for API version v1beta, or is not supported for generateContent."
     return {"status": 404, "chunks": [{"text": error_text(404, "NOT_FOUND", message)}]}
+
+
+def judged(level: str) -> Entry:
+    """What MODEL_LITE thinks of a first message."""
+    answer = response(json.dumps({"level": level}), finish="STOP")
+    return {"match": JUDGEMENT, "status": 200, "chunks": [{"text": json.dumps(answer)}]}
+
+
+def handing_over(to: str, words: str) -> Entry:
+    """The model that is asked with these words passes the task on."""
+    args = {"target": to, "transfer_plan": PLAN}
+    call = {"functionCall": {"id": "h4nd0ver", "name": "new_cognitive_level", "args": args}}
+    signed = {**call, "thoughtSignature": "skip_thought_signature_validator"}
+    return {**parts(signed), "match": {"method": "streamGenerateContent", "body_regex": words}}

@@ -7,36 +7,19 @@ from typing import Any
 
 import pytest
 
-from echo_protocol import Catalogue
 from echo_workers.gemini_sim.core import faults
 from live import answers
 from live.client import Client, Turn
 from live.records import session_rows
 from live.stack import Live
 
-CATALOGUE = Catalogue.load()
-MODEL = {level: CATALOGUE.resolve(level, "ai_studio").backend_id("ai_studio") for level in ("LITE", "FLASH", "PRO")}
-LEVEL = {model: level for level, model in MODEL.items()}
-JUDGEMENT = {"method": "generateContent", "model": MODEL["LITE"], "body_regex": "which model level"}
-PLAN = "# Transfer Plan\n\nGoal: the proof."
+LEVEL = {model: level for level, model in answers.MODEL.items()}
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _auto(live: Live) -> Iterator[None]:
     with live.valves(MODEL_SELECTION="AUTO"):
         yield
-
-
-def judged(level: str) -> faults.Entry:
-    answer = faults.response(json.dumps({"level": level}), finish="STOP")
-    return {"match": JUDGEMENT, "status": 200, "chunks": [{"text": json.dumps(answer)}]}
-
-
-def handing_over(to: str, words: str) -> faults.Entry:
-    args = {"target": to, "transfer_plan": PLAN}
-    call = {"functionCall": {"id": "h4nd0ver", "name": "new_cognitive_level", "args": args}}
-    signed = {**call, "thoughtSignature": "skip_thought_signature_validator"}
-    return {**answers.parts(signed), "match": {"method": "streamGenerateContent", "body_regex": words}}
 
 
 def asked(live: Live) -> list[tuple[str, dict[str, Any]]]:
@@ -52,7 +35,7 @@ def lines(turn: Turn) -> list[str]:
 
 def test_a_task_is_handed_over_with_its_plan_and_the_chat_stays_there(live: Live, lea: Client) -> None:
     live.sim.reset()
-    live.sim.script(judged("LITE"), handing_over("PRO", "Démontre"))
+    live.sim.script(answers.judged("LITE"), answers.handing_over("PRO", "Démontre"))
     turn = lea.turn("Démontre le théorème.")
     assert turn.text and not turn.error
     (first, _), (second, body) = asked(live)
@@ -61,10 +44,10 @@ def test_a_task_is_handed_over_with_its_plan_and_the_chat_stays_there(live: Live
     response = body["contents"][-1]["parts"][0]["functionResponse"]
     assert (response["name"], response["id"]) == ("new_cognitive_level", "h4nd0ver")
     [card] = [item for item in turn.output if item["type"] == "function_call"]
-    assert json.loads(card["arguments"])["transfer_plan"] == PLAN
+    assert json.loads(card["arguments"])["transfer_plan"] == answers.PLAN
     kept = "SELECT payload, anchor_message_id FROM echo_resources WHERE resource_type = 'plan'"
     [plan] = session_rows(live, turn.chat_id, kept)
-    assert plan == (PLAN, turn.assistant_id)
+    assert plan == (answers.PLAN, turn.assistant_id)
     sealed = "SELECT overlay_json FROM message_shadows WHERE role = 'model'"
     [(overlay,)] = session_rows(live, turn.chat_id, sealed)
     assert [(e["from"], e["to"]) for e in json.loads(overlay) if e.get("kind") == "route"] == [("LITE", "PRO")]
@@ -77,8 +60,10 @@ def test_a_task_is_handed_over_with_its_plan_and_the_chat_stays_there(live: Live
 
 def test_a_busy_level_hands_down_for_one_answer(live: Live, ada: Client) -> None:
     live.sim.reset()
-    day = faults.quota_exhausted(MODEL["PRO"], quota_id="GenerateRequestsPerDayPerProjectPerModel-FreeTier")
-    live.sim.script(judged("PRO"), {**day, "match": {"method": "streamGenerateContent", "model": MODEL["PRO"]}})
+    day = faults.quota_exhausted(answers.MODEL["PRO"], quota_id="GenerateRequestsPerDayPerProjectPerModel-FreeTier")
+    live.sim.script(
+        answers.judged("PRO"), {**day, "match": {"method": "streamGenerateContent", "model": answers.MODEL["PRO"]}}
+    )
     turn = ada.turn("Prove the theorem.")
     assert [level for level, _ in asked(live)] == ["PRO", "FLASH"]
     assert turn.text and not turn.error
@@ -91,7 +76,7 @@ def test_a_busy_level_hands_down_for_one_answer(live: Live, ada: Client) -> None
 
 def test_a_judgement_that_does_not_come_costs_less_than_a_second(live: Live, ada: Client) -> None:
     live.sim.reset()
-    live.sim.script({"match": JUDGEMENT, "end": "hang"})
+    live.sim.script({"match": answers.JUDGEMENT, "end": "hang"})
     turn = ada.turn("Hello.")
     assert [level for level, _ in asked(live)] == ["FLASH"]
     assert turn.text and not turn.error
