@@ -8,9 +8,9 @@ from typing import Any
 from echo_core.heads import RowHead
 from echo_core.overlay import NO_OVERLAY
 from echo_core.ports import Clock, ShadowStore
-from echo_core.records import Seal, Shadow, ShadowState, VersionLock
+from echo_core.records import Seal, Shadow, VersionLock
 from echo_core.sealing import relink, seal_shadow, signature_rows
-from echo_core.suture import lock_for, unedited
+from echo_core.suture import INTERRUPTED, lock_for, unedited
 from echo_prompts import writer_words
 from echo_protocol import assistant_contents, content_json, join_contents, text_part, visible_text
 from echo_runtime import _owui
@@ -143,12 +143,11 @@ class Settler:
 
     async def _cold(self, head: RowHead, text: RowText, displayed: str, overlay: bytes) -> Shadow:
         """Cold Recovery: the message from what the page shows."""
-        state: ShadowState = "complete"
         if head.role == "model":
             contents = assistant_contents(text.content, text.output)
             entries = [content_json(content.role, content.parts) for content in contents]
             if contents and contents[-1].role == "user":
-                state = "stopped"  # in a tool
+                entries.append(INTERRUPTED)  # it stopped in a tool
         elif head.message_id == self._call.user_message_id:
             entries = await self._user_entry(head, self.current_content(text.content), text.files)
         else:
@@ -163,7 +162,6 @@ class Settler:
             contents_json=join_contents(entries),
             overlay_json=overlay,
             visible_text=displayed,
-            state=state,
         )
 
     async def _user_entry(self, head: RowHead, content: Any, files: Sequence[Any]) -> list[bytes]:

@@ -80,9 +80,8 @@ async def test_an_unedited_answer_is_locked_and_left_alone(filled: list[str]) ->
     assert filled == []
 
 
-async def test_an_answer_of_the_page_that_stopped_in_a_tool_is_recovered_as_a_stopped_one(filled: list[str]) -> None:
+async def test_an_answer_of_the_page_that_stopped_in_a_tool_ends_with_the_model(filled: list[str]) -> None:
     call = {"type": "function_call", "call_id": "c1", "name": "look", "arguments": "{}"}
     shadow = await settled(RowText("Something else.", [call], []))
-    contents = json.loads(shadow.contents_json)
-    assert [content["role"] for content in contents] == ["model", "user"]
-    assert shadow.state == "stopped"
+    assert [content["role"] for content in json.loads(shadow.contents_json)] == ["model", "user", "model"]
+    assert shadow.state == "complete", "else a beginning of what it shows would be no edit"
