@@ -1,13 +1,15 @@
 """Another account gets nothing of what a chat's owner has beyond the page; judged by the requests that arrived."""
 
 import json
+import uuid
 from collections.abc import Iterator
 
 import pytest
 
+from echo_cli._owui_api import OwuiAnswerError
 from live.bodies import Body, assert_continues, assert_valid
 from live.client import Client, Turn
-from live.moves import Conversation
+from live.moves import Conversation, TemporaryChat, bodies_of, numbered
 from live.stack import Live
 
 TOOL = '''
@@ -198,3 +200,26 @@ def test_an_answer_that_another_account_asked_for_again_is_text_only(talk: Conve
         question["content"], chat_id=talk.chat_id, parent=question["parentId"], user_id=last["parentId"]
     )
     assert_nothing_of(joined.body(bob_asks), signatures)
+
+
+def test_a_chat_that_is_not_shared_is_shut(talk: Conversation, bob: Client) -> None:
+    talk.sim.reset()
+    with pytest.raises(OwuiAnswerError) as refused:
+        talk.joined_by(bob).ask("Let me in.")
+    assert refused.value.fields["status"] in (401, 403, 404)
+    assert not talk.sim.requests("streamGenerateContent")
+
+
+def test_the_name_of_anothers_temporary_chat_opens_nothing(live: Live, ada: Client, bob: Client) -> None:
+    """Open WebUI asks nobody whose temporary chat it is; records are kept by user as well."""
+    hers = TemporaryChat(ada, live.sim)
+    hers.ask("Hello.")
+    number, _ = hers.ask("And now?")
+    assert bodies_of(live.sim, number)[-1].signatures == 1
+    question, number = numbered("What did she hear?")
+    asked = {"id": str(uuid.uuid4()), "role": "user", "content": question}
+    bob.complete([*hers.kept, asked], chat_id=hers.chat_id, id=str(uuid.uuid4()))
+    [sent] = bodies_of(live.sim, number)
+    assert_valid(sent)
+    assert sent.signatures == 0
+    hers.socket.close()
