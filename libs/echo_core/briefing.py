@@ -5,8 +5,8 @@ current message, once on each chain, as one `AEC_upgrade`; values that change wi
 `AEC_lieu`. Source: docs/design.md sections 3 and 7.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from echo_aec import Artifact, ArtifactId, Item
@@ -22,6 +22,10 @@ _MARKS: Final[Mapping[str, bytes]] = {
 }
 
 
+#: A tagged hash is about as long.
+_SHORT_CHARS: Final = 64
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Briefing:
     """What the model is to know now.
@@ -33,6 +37,7 @@ class Briefing:
         declarations: what can be called now: functionDeclarations by name.
         times: values that change with time, by their name in the instructions.
         places: values that change with place, likewise.
+        person: values about whom the model talks to.
     """
 
     echo: str
@@ -41,6 +46,12 @@ class Briefing:
     declarations: Mapping[str, Mapping[str, Any]]
     times: Mapping[str, str]
     places: Mapping[str, str]
+    person: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def values(self) -> dict[str, str]:
+        """All values by name."""
+        return {**self.person, **self.times, **self.places}
 
 
 def text_hash(text: str) -> str:
@@ -112,10 +123,20 @@ def news(now: Briefing, before: Told, declared: Mapping[str, str]) -> OverlayEnt
     if tools != dict(before.tools or {}):
         items += _tool_items(now.declarations, tools, before.tools or {}, declared)
         told |= {"tools": tools, "selection": before.selection}
-    times, places = _changed(now.times, before.values), _changed(now.places, before.values)
     notes = [Artifact(id="AEC_upgrade", items=tuple(items)).xml()] if items else []
-    notes += [*_values("AEC_temps", times), *_values("AEC_lieu", places)]
-    return OverlayEntry(notes=tuple(notes), told=Told(**told, values=times | places))
+    for kind, of_kind in _KINDS_OF_VALUES:
+        notes += _values(kind, _changed(of_kind(now), before.values))
+    values = {name: _mark(value) for name, value in now.values.items()}
+    if any(before.values.get(name) != mark for name, mark in values.items()):
+        told["values"] = {**before.values, **values}  # all of them, so that nobody has to look further back
+    return OverlayEntry(notes=tuple(notes), told=Told(**told))
+
+
+_KINDS_OF_VALUES: Final[tuple[tuple[ArtifactId, Callable[[Briefing], Mapping[str, str]]], ...]] = (
+    ("AEC_identite", lambda now: now.person),
+    ("AEC_temps", lambda now: now.times),
+    ("AEC_lieu", lambda now: now.places),
+)
 
 
 def _tool_items(
@@ -134,7 +155,12 @@ def _tool_items(
 
 
 def _changed(now: Mapping[str, str], before: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in now.items() if before.get(name) != value}
+    return {name: value for name, value in now.items() if before.get(name) != _mark(value)}
+
+
+def _mark(value: str) -> str:
+    """What stands for a value in `Told`: itself while it is short."""
+    return value if len(value) <= _SHORT_CHARS else text_hash(value)
 
 
 def _values(kind: ArtifactId, values: Mapping[str, str]) -> Iterator[str]:

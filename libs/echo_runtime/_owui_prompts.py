@@ -85,3 +85,14 @@ async def group_names(user_id: str) -> str:
     from open_webui.models.groups import Groups
 
     return ", ".join(str(group.name) for group in await Groups.get_groups_by_member_id(user_id))
+
+
+async def memories(user_id: str) -> list[str]:
+    """What the user has let Open WebUI remember, oldest first."""
+    from open_webui.internal.db import get_async_db_context
+    from open_webui.models.memories import Memory
+    from sqlalchemy import select
+
+    query = select(Memory.content).where(Memory.user_id == user_id).order_by(Memory.created_at, Memory.id)
+    async with get_async_db_context() as db:
+        return [str(content) for content in (await db.execute(query)).scalars() if content]

@@ -19,7 +19,8 @@ from echo_runtime.breaks import BREAKS
 from echo_runtime.call import PipeCall
 from echo_runtime.history import Rebuilt
 from echo_runtime.placeholders import _resolve_placeholders
-from echo_runtime.templates import Templates
+from echo_runtime.templates import Instructions, Templates
+from echo_runtime.turn_context import Anchors
 from echo_utils import dumps
 
 #: What `##MODEL_ORIGIN##` stands for.
@@ -130,17 +131,11 @@ class Briefings:
             if history.shared:
                 BREAKS.note(PrefixBreak.SECOND_WRITER, call.chat_id)
         sealed = await _with_selection(call, store, key, Sealed.from_json(kept), tools)
-        briefing = Briefing(
-            echo=_pis(sealed.locale),
-            echo_version=ECHO_VERSION,
-            instructions=instructions.text,
-            declarations={str(declared["name"]): declared for declared in tools.declarations},
-            times=instructions.times,
-            places=instructions.places,
-        )
+        anchors = Anchors() if history.shared else call.shared.anchors
+        briefing = _briefing(sealed.locale, instructions, anchors, tools)
         overlay = history.overlay
         if overlay is None:
-            before = known(sealed.told, history.overlays, [*briefing.times, *briefing.places])
+            before = known(sealed.told, history.overlays, list(briefing.values))
             entry = news(briefing, before, sealed.declared)
             asking = Asking(
                 question_id=call.user_message_id or history.parent_hash,
@@ -156,6 +151,18 @@ class Briefings:
             names={**sealed.names, **tools.original_names},
             overlay=overlay,
         )
+
+
+def _briefing(locale: Locale, instructions: Instructions, anchors: Anchors, tools: ToolConversion) -> Briefing:
+    return Briefing(
+        echo=_pis(locale),
+        echo_version=ECHO_VERSION,
+        instructions=instructions.text,
+        declarations={str(declared["name"]): declared for declared in tools.declarations},
+        times={**instructions.times, **anchors.times},
+        places={**instructions.places, **anchors.places},
+        person=anchors.person,
+    )
 
 
 def _overlay(entry: OverlayEntry, model_id: str, origin: str, drained: Sequence[Transient]) -> bytes:

@@ -21,7 +21,7 @@ async def enter(
     Args:
         name: the filter's id.
         valves: its Valves.
-        user: `__user__`; its `valves` are the filter's UserValves, which have an `ENABLED` switch.
+        user: `__user__`; its `valves` are the filter's UserValves, which may have an `ENABLED` switch.
         metadata: `__metadata__`, the same object as the body's.
         model: `__model__`.
         request: `__request__`.
@@ -29,7 +29,8 @@ async def enter(
     if metadata is None or not is_echo(model):
         return
     user = user or {}
-    enabled = bool(getattr(user.get("valves"), "ENABLED", True))
-    options = valves.model_dump()
+    own = user.get("valves")
+    enabled = bool(getattr(own, "ENABLED", True))
+    options = valves.model_dump() | ({} if own is None else own.model_dump())
     given = StageInput(metadata=metadata, user=user, request=request, options=options, enabled=enabled)
     await run_stage(name, given)

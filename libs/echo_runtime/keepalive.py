@@ -101,6 +101,7 @@ class _Watch:
         self._clock = clock
         self._heard_s = clock.monotonic_s()
         self._told_s = 0.0
+        self._waits_before = 0
 
     async def run(self) -> None:
         while True:
@@ -111,15 +112,20 @@ class _Watch:
             await self._emit(BEAT)
             if self._beat.shows_status and not self._call.shared.waits and silent_s >= 2 * self._told_s:
                 self._told_s = silent_s
+                self._waits_before = self._call.shared.waits_begun
                 await self._emit(self._status(done=False))
 
     async def heard(self) -> None:
-        """Something came; a line that says the turn still works has had its time."""
+        """Something came; a line that says the turn still works has had its time.
+
+        Where a wait was told after it, that line has taken its place.
+        """
         self._heard_s = self._clock.monotonic_s()
         if self._told_s:
             told = self._status(done=True)
             self._told_s = 0.0
-            await self._emit(told)
+            if self._waits_before == self._call.shared.waits_begun:
+                await self._emit(told)
 
     def _status(self, *, done: bool) -> dict[str, Any]:
         text = STILL_WORKING.render(self._call.locale, seconds=round(self._told_s))

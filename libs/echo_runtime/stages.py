@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from echo_runtime import _owui
+from echo_runtime.anchors import anchors
 from echo_runtime.call import PipeCall, request_locale
-from echo_runtime.environment import finding
+from echo_runtime.environment import machine
 from echo_runtime.turn_context import Heartbeat, TurnContext, shared_context
 
 log = logging.getLogger(__name__)
@@ -27,7 +28,7 @@ class StageInput:
     Args:
         user: Open WebUI's user as a dict.
         metadata: Open WebUI's request metadata; the shared context is put there.
-        options: the filter's Valves by name.
+        options: the filter's Valves and UserValves by name.
         enabled: False when the user has switched the stage off.
     """
 
@@ -43,7 +44,7 @@ Stage = Callable[[StageInput, TurnContext], Awaitable[None]]
 
 async def _open_environment(given: StageInput, shared: TurnContext) -> None:
     shared.locale = request_locale(given.metadata, given.request)
-    found = await finding()
+    found = (await machine()).health.finding()
     if found is not None and given.user.get("role") == "admin":
         shared.notices.append(found.user_message(shared.locale))
 
@@ -55,10 +56,15 @@ async def _keep_alive(given: StageInput, shared: TurnContext) -> None:
     )
 
 
+async def _anchor_user(given: StageInput, shared: TurnContext) -> None:
+    shared.anchors = await anchors(given.user, given.metadata, given.options, (await machine()).clock.now_s())
+
+
 #: By the id of the filter, in the order in which they run.
 STAGES: Final[Mapping[str, Stage]] = {
     "build_environment_domain": _open_environment,
     "tcp_keepalive_filter": _keep_alive,
+    "user_native_context_filter": _anchor_user,
 }
 
 

@@ -5,13 +5,16 @@ existing key is reverted on the way to the pipe (research: Open WebUI 0.12.4, `u
 side by side each has its own copy of the metadata, so each has its own context.
 """
 
-from collections.abc import MutableMapping
+from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from echo_constants import Locale
 
 METADATA_KEY: Final = "_echo"
+
+_NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 
 #: What became of a stage: it did its work, somebody switched it off, or it broke and was told in the log.
 StageState = Literal["done", "off", "failed"]
@@ -30,6 +33,21 @@ class Heartbeat:
     shows_status: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class Anchors:
+    """What the model is told about the person it talks to; nothing of it in a chat with several writers.
+
+    Args:
+        person: values by name (`USER_NAME`, `USER_LANGUAGE`, `MEMORIES`).
+        times: likewise (`NOW`).
+        places: likewise (`CURRENT_TIMEZONE`, `USER_LOCATION`).
+    """
+
+    person: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
+    times: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
+    places: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
+
+
 @dataclass(slots=True)
 class TurnContext:
     """Filled stage by stage; read by the pipe.
@@ -39,14 +57,18 @@ class TurnContext:
         locale: the reader's language, None until it is known.
         notices: what the user is told before the answer, in the user's language.
         heartbeat: None = the turn may be silent.
-        waits: whether a line of status already says what the turn waits for.
+        anchors: the person, time and place of the turn.
+        waits: whether a line of status says at present what the turn waits for.
+        waits_begun: how many such lines there were.
     """
 
     stages: dict[str, StageState] = field(default_factory=dict)
     locale: Locale | None = None
     notices: list[str] = field(default_factory=list)
     heartbeat: Heartbeat | None = None
+    anchors: Anchors = field(default_factory=Anchors)
     waits: bool = False
+    waits_begun: int = 0
 
 
 def shared_context(metadata: MutableMapping[str, Any]) -> TurnContext:

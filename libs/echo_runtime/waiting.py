@@ -33,6 +33,7 @@ class WaitNotices:
         if self._since_s is None:
             self._since_s = self._clock.monotonic_s()
             self._call.shared.waits = True
+            self._call.shared.waits_begun += 1
         what = error.message.render(self._call.locale, **error.fields)
         text = WAITING.render(self._call.locale, what=what, seconds=math.ceil(wait_s))
         await show_now(self._call, NoticeShown(text, "warning", done=False))

@@ -120,6 +120,20 @@ async def test_a_line_that_says_what_is_waited_for_is_not_written_over() -> None
     await stream.aclose()
 
 
+async def test_a_line_whose_place_was_taken_is_not_ended() -> None:
+    told: list[dict[str, Any]] = []
+    clock, source = SteppedClock(), Source()
+    call = call_with(Heartbeat(5), told, **PAGE)
+    stream = kept_alive(source.events(), call, clock)
+    first = asyncio.create_task(anext(stream))
+    await clock.passes(5)
+    call.shared.waits_begun += 1
+    source.next.put_nowait(b"1")
+    await first
+    assert [event["data"]["done"] for event in told if event["type"] == "status"] == [False]
+    await stream.aclose()
+
+
 async def test_a_page_that_cannot_be_told_gets_its_answer_all_the_same() -> None:
     clock, source = SteppedClock(), Source()
     metadata = {**PAGE, "_echo": TurnContext(heartbeat=Heartbeat(5))}

@@ -5,26 +5,37 @@ import pytest
 from echo_constants import EchoError
 from echo_runtime import PipeCall, _owui, stages
 from echo_runtime._owui import FunctionSwitch
-from echo_runtime.health import DiskNearlyFull
+from echo_runtime.environment import Machine
+from echo_runtime.health import DiskNearlyFull, Health
 from echo_runtime.inlet_entry import enter
 from echo_runtime.model_record import ECHO_MODEL_ID
 from echo_runtime.stages import STAGES, StageInput, run_missing_stages, run_stage
 from echo_runtime.turn_context import TurnContext, shared_context
+from scripted import FakeClock
 
 KEEP_ALIVE = "tcp_keepalive_filter"
 ENVIRONMENT = "build_environment_domain"
 
 
+class ScriptedHealth(Health):
+    """Finds what the test says; in reality Open WebUI is asked where the folder is."""
+
+    def __init__(self) -> None:
+        self.found: EchoError | None = None
+
+    def finding(self) -> EchoError | None:
+        return self.found
+
+
 @pytest.fixture(autouse=True)
-def found(monkeypatch: pytest.MonkeyPatch) -> list[EchoError]:
-    """What the watch over the data folder finds; in reality it asks Open WebUI where the folder is."""
-    findings: list[EchoError] = []
+def health(monkeypatch: pytest.MonkeyPatch) -> ScriptedHealth:
+    scripted = ScriptedHealth()
 
-    async def finding() -> EchoError | None:
-        return findings[0] if findings else None
+    async def machine() -> Machine:
+        return Machine(FakeClock(), scripted)
 
-    monkeypatch.setattr(stages, "finding", finding)
-    return findings
+    monkeypatch.setattr(stages, "machine", machine)
+    return scripted
 
 
 class Valves:
@@ -37,10 +48,11 @@ class Valves:
         return self._values
 
 
-class UserValves:
+class UserValves(Valves):
     """As a filter's UserValves."""
 
     def __init__(self, *, enabled: bool) -> None:
+        super().__init__(ENABLED=enabled)
         self.ENABLED = enabled
 
 
@@ -148,9 +160,9 @@ async def test_switches_that_cannot_be_read_count_as_on(
 
 @pytest.mark.parametrize(("role", "told"), [("admin", 1), ("user", 0)])
 async def test_only_an_administrator_is_told_what_is_wrong_with_the_machine(
-    found: list[EchoError], role: str, told: int
+    health: ScriptedHealth, role: str, told: int
 ) -> None:
-    found.append(DiskNearlyFull(free_mib=3, folder="/data"))
+    health.found = DiskNearlyFull(free_mib=3, folder="/data")
     metadata: dict[str, Any] = {"variables": {"{{USER_LANGUAGE}}": "fr-FR"}}
     await enter(ENVIRONMENT, Valves(), {"role": role}, metadata, {"id": ECHO_MODEL_ID})
     notices = shared_context(metadata).notices
