@@ -310,12 +310,17 @@ async def search_web(request: Any, user: Mapping[str, Any], query: str, count: i
     return str(await search(query, count, __request__=request, __user__=plain))
 
 
+#: Open WebUI's own tools whose results are sources. Source: its `utils/middleware.py`, 0.12.4; older releases name the
+#: same ones, or fewer, where they use them.
+_CITED_TOOLS: Final = ("fetch_url", "view_file", "view_knowledge_file", "query_knowledge_files", "query_chat_files")
+
+
 def tool_sources(name: str, args: Mapping[str, Any], text: str, tool: Mapping[str, Any]) -> list[dict[str, Any]]:
     """What one of Open WebUI's own tools found, as sources; [] for other tools."""
-    from open_webui.utils.middleware import CITATION_TOOL_NAMES, get_citation_source_from_tool_result
-
-    if name not in CITATION_TOOL_NAMES or not text:
+    if name not in _CITED_TOOLS or not text:
         return []
+    from open_webui.utils.middleware import get_citation_source_from_tool_result
+
     sources = get_citation_source_from_tool_result(
         tool_name=name, tool_params=dict(args), tool_result=text, tool_id=str(tool.get("tool_id") or "")
     )
