@@ -95,10 +95,10 @@ class ToolRounds:
         outcomes: dict[str, ToolOutcome] = {}
         try:
             async for outcome in self._tools.run(ours):
-                outcomes[outcome.card_id] = outcome
                 yield ToolFinished(
                     call_id=outcome.card_id, text=outcome.text, files=outcome.files, embeds=outcome.embeds
                 )
+                outcomes[outcome.card_id] = outcome
                 if outcome.sources:
                     yield SourcesFound(outcome.sources)
         except Exception:

@@ -283,7 +283,7 @@ def test_a_turn_that_breaks_while_tools_run_does_not_run_them_again(
     """Open WebUI runs every call itself that is left without a result, and asks once more."""
     live.sim.reset()
     live.sim.script(answers.parts({"text": "I weigh it."}, answers.call("weigh", what="lead")))
-    turn = readers["en"].turn("sabotage echo_runtime.tool_runner:_failed", tool_ids=[toolkit])
+    turn = readers["en"].turn("sabotage echo_core.tool_rounds:ToolFinished", tool_ids=[toolkit])
     assert_told_and_logged(live, turn, EchoError(), "en")
     assert [item["type"] for item in turn.output] == ["message", "function_call", "function_call_output"]
     assert len(live.sim.requests("streamGenerateContent")) == 1
