@@ -1,14 +1,18 @@
 """Chats in Open WebUI's own tables, in the mixes that people have."""
 
 import base64
+import io
 import random
 from typing import Any
+
+from PIL import Image
 
 USER_ID = "bench-user"
 #: Of what a chat consists. A picture stands in every twentieth question, because a request may carry 20 MB of them.
 MIXES = ("text", "tools", "images")
 PICTURE_EVERY = 20
-PICTURE_BYTES = 24 * 1024
+#: Three bytes a pixel: 24 KiB.
+PICTURE_SIDE = 90
 
 _WORDS = "some words of an ordinary conversation " * 12
 _BEGAN_S = 1_790_000_000
@@ -80,6 +84,8 @@ def _output(mix: str, index: int, text: str) -> list[dict[str, Any]]:
 
 
 def _picture(index: int) -> dict[str, str]:
-    """Bytes of no picture in particular: nobody on the way looks into them."""
-    data = base64.b64encode(random.Random(index).randbytes(PICTURE_BYTES)).decode()
-    return {"type": "image", "url": f"data:image/png;base64,{data}"}
+    """Noise, which does not compress: a PNG of about 24 KiB."""
+    noise = random.Random(index).randbytes(3 * PICTURE_SIDE**2)
+    file = io.BytesIO()
+    Image.frombytes("RGB", (PICTURE_SIDE, PICTURE_SIDE), noise).save(file, "PNG")
+    return {"type": "image", "url": f"data:image/png;base64,{base64.b64encode(file.getvalue()).decode()}"}
