@@ -233,7 +233,12 @@ async def unfinished_answers() -> list[tuple[str, str]]:
 
 
 async def image_data_uri(url: str, user: Mapping[str, Any]) -> str | None:
-    """An attached image as a data URI, read with the user's own rights; None when it cannot be had."""
+    """An attached image as a data URI, read with the user's own rights; None when it cannot be had.
+
+    Chats from older releases hold the picture itself, which Open WebUI's own reader takes for the id of a file.
+    """
+    if url.startswith("data:image/"):
+        return url
     from open_webui.utils.files import get_image_base64_from_url
 
     data = await get_image_base64_from_url(url, await _user_model(user))

@@ -1,4 +1,4 @@
-"""The whole pipe beside bare httpx with SSE and JSON decoding: time to the first chunk, and cost per chunk.
+"""ECHO's filters and pipe beside bare httpx with SSE and JSON decoding: time to the first chunk, and cost per chunk.
 
 Open WebUI's real database and ECHO's real stores are in the way, Open WebUI's own work is not; what it spends on
 loading the same chat is printed beside.
@@ -7,6 +7,7 @@ loading the same chat is printed beside.
 import asyncio
 import json
 import os
+import runpy
 import statistics
 import sys
 import tempfile
@@ -19,7 +20,7 @@ from typing import Any
 
 import httpx
 from _chats import MIXES, USER_ID, make_chat, message_id
-from _harness import Report, alternate, cpu_us, json_option, simulator
+from _harness import ROOT, Report, alternate, cpu_us, json_option, simulator
 
 TURNS = (10, 100, 1000, 5000)
 BUDGET_MS = {10: 10.0, 100: 15.0, 1000: 25.0, 5000: 60.0}
@@ -87,6 +88,21 @@ def pipe_call(chat: Chat, answer: str) -> Any:
     return PipeCall(body=body, user={"id": USER_ID}, metadata=metadata, valves=VALVES, tools={})
 
 
+def installed_filters() -> list[Any]:
+    """ECHO's filters as Open WebUI would run them: those with an inlet, by priority."""
+    files = (ROOT / "filters").glob("*.py")
+    filters = [runpy.run_path(str(path))["Filter"]() for path in files]
+    return sorted((f for f in filters if hasattr(f, "inlet")), key=lambda f: f.valves.priority)
+
+
+async def filtered(call: Any, filters: list[Any]) -> Any:
+    """The call after the inlets, which leave what they found in its metadata."""
+    for each in filters:
+        given = {"body": call.body, "__user__": call.user, "__metadata__": call.metadata}
+        await each.inlet(**given, __model__={"id": "echo_orchestrator"})
+    return call
+
+
 class Bench:
     """Both ways to a first chunk over the same request bytes."""
 
@@ -94,13 +110,14 @@ class Bench:
         self._control = control
         self._bare = bare
         self._answers = 0
+        self._filters = installed_filters()
 
     async def pipe_ms(self, chat: Chat) -> float:
         from echo_runtime import respond
 
         self._answers += 1
         began = time.perf_counter()
-        response = await respond(pipe_call(chat, f"a{self._answers}"))
+        response = await respond(await filtered(pipe_call(chat, f"a{self._answers}"), self._filters))
         stream: AsyncIterator[bytes] = response.body_iterator
         first = 0.0
         async for data in stream:
