@@ -5,9 +5,11 @@ Nothing here is absolute: each figure of ours stands beside the bare work on the
 
 import argparse
 import json
+import os
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
@@ -97,6 +99,26 @@ def simulator() -> Iterator[httpx.Client]:
     finally:
         process.terminate()
         process.wait(10)
+
+
+@contextmanager
+def open_webui_tables() -> Iterator[httpx.Client]:
+    """Open WebUI's database in a folder of its own, ECHO's records beside it, and a simulator; see `simulator`."""
+    with tempfile.TemporaryDirectory() as folder, simulator() as control:
+        os.environ |= {
+            "DATA_DIR": folder,
+            "ECHO_DATA_DIR": f"{folder}/echo",
+            "WEBUI_SECRET_KEY": "bench",
+            "GEMINI_API_KEY": "bench",
+            "GEMINI_BASE_URL": str(control.base_url).rstrip("/"),
+            "RAG_EMBEDDING_ENGINE": "openai",
+            "OFFLINE_MODE": "true",
+            "FROM_INIT_PY": "true",
+            "STATIC_DIR": f"{folder}/static",
+        }
+        import open_webui.config  # noqa: F401 (runs the migrations)
+
+        yield control
 
 
 def cpu_us() -> float:

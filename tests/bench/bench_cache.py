@@ -3,15 +3,13 @@ largest share that any client could reach with the same conversation, and why a 
 """
 
 import asyncio
-import os
 import re
 import sys
-import tempfile
 from typing import Any
 
 import httpx
 from _chats import USER_ID, message_id
-from _harness import Report, json_option, simulator
+from _harness import Report, json_option, open_webui_tables
 from bench_pipe import VALVES
 
 TURNS = 20
@@ -137,20 +135,7 @@ async def run(control: httpx.Client, report: Report) -> None:
 def main() -> int:
     json_file = json_option(__doc__ or "")
     report = Report("What the prefix cache is given")
-    with tempfile.TemporaryDirectory() as folder, simulator() as control:
-        os.environ |= {
-            "DATA_DIR": folder,
-            "ECHO_DATA_DIR": f"{folder}/echo",
-            "WEBUI_SECRET_KEY": "bench",
-            "GEMINI_API_KEY": "bench",
-            "GEMINI_BASE_URL": str(control.base_url).rstrip("/"),
-            "RAG_EMBEDDING_ENGINE": "openai",
-            "OFFLINE_MODE": "true",
-            "FROM_INIT_PY": "true",
-            "STATIC_DIR": f"{folder}/static",
-        }
-        import open_webui.config  # noqa: F401 (runs the migrations)
-
+    with open_webui_tables() as control:
         asyncio.run(run(control, report))
     return report.finish(json_file)
 

@@ -6,11 +6,9 @@ loading the same chat is printed beside.
 
 import asyncio
 import json
-import os
 import runpy
 import statistics
 import sys
-import tempfile
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -20,7 +18,7 @@ from typing import Any
 
 import httpx
 from _chats import MIXES, USER_ID, make_chat, message_id
-from _harness import ROOT, Report, alternate, cpu_us, json_option, simulator
+from _harness import ROOT, Report, alternate, cpu_us, json_option, open_webui_tables
 
 TURNS = (10, 100, 1000, 5000)
 BUDGET_MS = {10: 10.0, 100: 15.0, 1000: 25.0, 5000: 60.0}
@@ -235,20 +233,7 @@ async def run(control: httpx.Client, report: Report) -> None:
 def main() -> int:
     json_file = json_option(__doc__ or "")
     report = Report("The whole pipe beside bare httpx")
-    with tempfile.TemporaryDirectory() as folder, simulator() as control:
-        os.environ |= {
-            "DATA_DIR": folder,
-            "ECHO_DATA_DIR": f"{folder}/echo",
-            "WEBUI_SECRET_KEY": "bench",
-            "GEMINI_API_KEY": "bench",
-            "GEMINI_BASE_URL": str(control.base_url).rstrip("/"),
-            "RAG_EMBEDDING_ENGINE": "openai",
-            "OFFLINE_MODE": "true",
-            "FROM_INIT_PY": "true",
-            "STATIC_DIR": f"{folder}/static",
-        }
-        import open_webui.config  # noqa: F401 (runs the migrations)
-
+    with open_webui_tables() as control:
         asyncio.run(run(control, report))
     return report.finish(json_file)
 
