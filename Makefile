@@ -59,10 +59,12 @@ bench: setup ## measurements, side by side with the bare work
 lock: setup ## resolve the dependencies anew into requirements/*.txt
 	$(BIN)/uv pip compile --quiet requirements/setup.in --python-version 3.11 --generate-hashes --no-header \
 	    -o requirements/setup.txt
-	$(BIN)/uv pip compile --quiet pyproject.toml --extra openwebui --group dev --group fuzz --override requirements/override.txt \
+	$(BIN)/uv pip compile --quiet pyproject.toml --extra openwebui --extra embedding --group dev --group fuzz --override requirements/override.txt \
 	    --python-version 3.11 --generate-hashes --no-header -o requirements/dev.txt
 	$(BIN)/uv pip compile --quiet pyproject.toml --extra openwebui --override requirements/override.txt \
 	    -c requirements/dev.txt --python-version 3.11 --generate-hashes --no-header -o requirements/run.txt
+	$(BIN)/uv pip compile --quiet pyproject.toml --extra embedding -c requirements/dev.txt \
+	    --python-version 3.11 --generate-hashes --no-header -o requirements/embedding.txt
 
 clean: ## remove what set-up and tests made; .run/ (your data) stays
 	rm -rf .venv .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
