@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
+from echo_utils.text import well_formed
+
 MASK: Final = "***"
 #: Shorter strings are masked by pattern only: replacing them would tear up ordinary text.
 _SHORTEST_KNOWN: Final = 8
@@ -37,12 +39,24 @@ def mask_secrets(text: str, known: Iterable[str] = ()) -> str:
 
 
 class SecretMaskingFilter(logging.Filter):
-    """Masks credentials in a record's text; belongs on the handler, so that it sees every logger's records."""
+    """Masks credentials in a record's text and traceback; belongs on the handler, to see every logger's records."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Rewrite the record when its text holds a credential; always lets it pass."""
+        """Rewrite the record where its text needs it; always lets it pass.
+
+        A traceback becomes part of the text: an exception's message may quote a key, and a handler that prints the
+        values of variables beside the traceback (loguru's does) would print more. A lone surrogate would make a
+        handler that writes UTF-8 lose the whole line.
+        """
         text = record.getMessage()
-        masked = mask_secrets(text)
+        masked = well_formed(mask_secrets(_with_traceback(record, text)))
         if masked != text:
             record.msg, record.args = masked, ()
+            record.exc_info = record.exc_text = None
         return True
+
+
+def _with_traceback(record: logging.LogRecord, text: str) -> str:
+    if not record.exc_info or record.exc_info[0] is None:
+        return text
+    return f"{text}\n{logging.Formatter().formatException(record.exc_info)}"

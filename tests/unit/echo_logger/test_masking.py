@@ -37,3 +37,23 @@ def test_asking_twice_adds_one_filter(written: io.StringIO) -> None:
     assert all(len(handler.filters) <= 1 for handler in logging.getLogger().handlers if handler.filters)
     logging.getLogger("echo_core").warning("plain")
     assert written.getvalue() == "plain\n"
+
+
+def test_a_token_in_a_traceback_is_masked_and_the_traceback_stays(written: io.StringIO) -> None:
+    try:
+        raise ValueError(SECRET)
+    except ValueError:
+        logging.getLogger("echo_runtime.incidents").exception("turn failed")
+    text = written.getvalue()
+    assert "not-a-real-token" not in text
+    assert text.startswith("turn failed\nTraceback")
+    assert text.count("ValueError: Bearer ***") == 1
+
+
+def test_a_lone_surrogate_costs_no_line(written: io.StringIO) -> None:
+    try:
+        raise ValueError("broken \ud800")
+    except ValueError:
+        logging.getLogger("echo_runtime.tools").exception("tool %s failed", "\udfff")
+    written.getvalue().encode("utf-8")
+    assert "tool \ufffd failed" in written.getvalue()
