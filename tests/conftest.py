@@ -1,10 +1,13 @@
 """Fixtures for all tests: the recordings, and hypothesis profiles."""
 
 import os
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from echo_utils.text import well_formed
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORDINGS = ROOT.parent / "shared" / "recordings"
@@ -24,3 +27,18 @@ def recordings() -> Path:
             pytest.fail(f"CI needs the recordings in {RECORDINGS}")
         pytest.skip("recorded traffic is not on this machine")
     return RECORDINGS
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tell the parallel run what belongs together: the shared Open WebUI boots in one worker, a file stays whole."""
+    for item in items:
+        shared = "live" in getattr(item, "fixturenames", ())
+        item.add_marker(pytest.mark.xdist_group("live" if shared else str(item.path.relative_to(ROOT))))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Let a report travel from a worker of the parallel run: what a test logged may hold a lone surrogate."""
+    report = yield
+    report.sections = [(title, well_formed(text)) for title, text in report.sections]
+    return report
