@@ -1,62 +1,93 @@
 """The prompt templates that Open WebUI keeps, and their variables. Facts were read in release 0.12.4."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 
-async def model_prompt(model_id: str) -> str:
-    """The prompt that an administrator gave to a model, "" without one.
-
-    What a pipe is told about its model leaves prompts out (`public_model_params`).
-    """
-    from open_webui.internal.db import get_async_db_context
-    from open_webui.models.models import Model
-    from sqlalchemy import select
-
-    async with get_async_db_context() as db:
-        params = (await db.execute(select(Model.params).where(Model.id == model_id))).scalar_one_or_none()
-    return str(params.get("system") or "") if isinstance(params, Mapping) else ""
-
-
-async def chat_prompt(chat_id: str) -> str:
-    """The prompt that was set for one chat, "" when there is none."""
-    from open_webui.internal.db import get_async_db_context
-    from open_webui.models.chats import Chat
-    from sqlalchemy import select
-
-    query = select(Chat.chat["params"]["system"].as_string()).where(Chat.id == chat_id)
-    async with get_async_db_context() as db:
-        return str((await db.execute(query)).scalar_one_or_none() or "")
-
-
-async def folder_prompt(chat_id: str, folder_id: str, user: Mapping[str, Any]) -> str:
-    """The prompt of the folder that a user's chat lies in, "" when there is none or the user may not read it.
+@dataclass(frozen=True, slots=True)
+class KeptTemplates:
+    """What administrators and users wrote for the model, "" where nobody did.
 
     Args:
+        model: of the called model. What a pipe is told about its model leaves prompts out (`public_model_params`).
+        chat: of the chat itself, where it was asked for.
+        folder: of the folder that the user's chat lies in, as far as the user may read it.
+    """
+
+    model: str
+    chat: str
+    folder: str
+
+
+async def of_chat(model_id: str, chat_id: str) -> KeptTemplates:
+    """The templates that belong to a model and a chat, whoever asks."""
+    from open_webui.internal.db import get_async_db_context
+
+    async with get_async_db_context() as db:
+        row = (await db.execute(_chat_query(), {"model_id": model_id, "chat_id": chat_id})).one()
+    return KeptTemplates(model=_system(row.params), chat=str(row.prompt or ""), folder="")
+
+
+async def of_user(model_id: str, chat_id: str, folder_id: str, user: Mapping[str, Any]) -> KeptTemplates:
+    """The templates of a model and of the folder that the user's chat lies in.
+
+    Args:
+        model_id: the called model.
         chat_id: a saved chat; "" for one that is in no database.
         folder_id: for the latter, the folder that the page named.
         user: who asks.
     """
     from open_webui.internal.db import get_async_db_context
-    from open_webui.models.chats import Chat
-    from open_webui.models.folders import Folder
-    from sqlalchemy import select
 
     user_id = str(user.get("id") or "")
-    query = select(Folder.id, Folder.user_id, Folder.data)
-    if chat_id:
-        query = query.join(Chat, Chat.folder_id == Folder.id).where(Chat.id == chat_id, Chat.user_id == user_id)
-    elif folder_id:
-        query = query.where(Folder.id == folder_id)
-    else:
-        return ""
+    asked = {"model_id": model_id, "chat_id": chat_id, "user_id": user_id, "folder_id": "" if chat_id else folder_id}
     async with get_async_db_context() as db:
-        row = (await db.execute(query)).one_or_none()
-    prompt = (row.data or {}).get("system_prompt") if row is not None else None
-    if row is None or not isinstance(prompt, str) or not prompt:
-        return ""
-    allowed = row.user_id == user_id or user.get("role") == "admin" or await _may_read(str(row.id), user_id)
-    return prompt if allowed else ""
+        row = (await db.execute(_user_query(), asked)).one()
+    prompt = (row.data or {}).get("system_prompt")
+    folder = prompt if isinstance(prompt, str) else ""
+    if folder and row.user_id != user_id and user.get("role") != "admin" and not await _may_read(row.id, user_id):
+        folder = ""
+    return KeptTemplates(model=_system(row.params), chat="", folder=folder)
+
+
+# SQLAlchemy takes longer to put these together than the database to answer them (tests/bench/bench_pipe.py): once each.
+
+
+@cache
+def _chat_query() -> Any:
+    """`params` of a model and `prompt` of a chat. A long chat's JSON is read whole for the latter."""
+    from open_webui.models.chats import Chat
+    from sqlalchemy import bindparam, select
+
+    prompt = select(Chat.chat["params"]["system"].as_string()).where(Chat.id == bindparam("chat_id"))
+    return select(_model_params(), prompt.scalar_subquery().label("prompt"))
+
+
+@cache
+def _user_query() -> Any:
+    """`params` of a model beside the folder of the user's own chat, or the folder that is named."""
+    from open_webui.models.chats import Chat
+    from open_webui.models.folders import Folder
+    from sqlalchemy import bindparam, func, literal, select
+
+    mine = (Chat.id == bindparam("chat_id"), Chat.user_id == bindparam("user_id"))
+    lies_in = func.coalesce(select(Chat.folder_id).where(*mine).scalar_subquery(), bindparam("folder_id"))
+    always = select(literal(1)).subquery()
+    columns = (_model_params(), Folder.id, Folder.user_id, Folder.data)
+    return select(*columns).select_from(always.outerjoin(Folder, Folder.id == lies_in))
+
+
+def _model_params() -> Any:
+    from open_webui.models.models import Model
+    from sqlalchemy import bindparam, select
+
+    return select(Model.params).where(Model.id == bindparam("model_id")).scalar_subquery().label("params")
+
+
+def _system(params: Any) -> str:
+    return str(params.get("system") or "") if isinstance(params, Mapping) else ""
 
 
 async def _may_read(folder_id: str, user_id: str) -> bool:

@@ -57,8 +57,7 @@ class Templates:
             shared: in a chat with several writers nothing that is one person's own is told: neither the user's prompt
                 and folder nor the variables about a person.
         """
-        of_model = await _owui_prompts.model_prompt(call.called_model)
-        raw = [of_model, *(await _of_chat(call) if shared else await _of_user(call))]
+        raw = await _of_chat(call) if shared else await _of_user(call)
         text = "\n\n".join(template for template in raw if template)
         if "{{" not in text:
             return Instructions(text=text, times={}, places={})
@@ -108,7 +107,7 @@ class Templates:
 
 
 async def _of_user(call: PipeCall) -> tuple[str, ...]:
-    """The templates of the folder and of whoever asks: the chat's own if it has one, else the user's for all chats."""
+    """The templates of model, folder and whoever asks: the chat's own if it has one, else the user's for all chats."""
     chat_id = call.chat_id if call.is_saved else ""
     folder_id = str(call.metadata.get("folder_id") or "")
     context = call.metadata.get("chat_context")
@@ -116,12 +115,14 @@ async def _of_user(call: PipeCall) -> tuple[str, ...]:
     if messages is None and call.request is not None:  # releases before 0.12 keep no copy
         messages = (await call.request.json()).get("messages")
     asked = [_text(m) for m in messages or [] if isinstance(m, Mapping) and m.get("role") == "system"]
-    return await _owui_prompts.folder_prompt(chat_id, folder_id, call.user), *asked
+    kept = await _owui_prompts.of_user(call.called_model, chat_id, folder_id, call.user)
+    return kept.model, kept.folder, *asked
 
 
 async def _of_chat(call: PipeCall) -> tuple[str, ...]:
-    """The template that belongs to the chat itself, whoever asks."""
-    return (await _owui_prompts.chat_prompt(call.chat_id),)
+    """The templates that belong to the model and to the chat itself, whoever asks."""
+    kept = await _owui_prompts.of_chat(call.called_model, call.chat_id)
+    return kept.model, kept.chat
 
 
 def _text(message: Mapping[str, Any]) -> str:

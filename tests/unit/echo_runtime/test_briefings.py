@@ -11,6 +11,7 @@ from echo_core.overlay import NO_OVERLAY, parse_overlay
 from echo_prompts import pis
 from echo_protocol import Catalogue, convert_owui_tools
 from echo_runtime import PipeCall, _owui_prompts, _resolve_placeholders
+from echo_runtime._owui_prompts import KeptTemplates
 from echo_runtime.breaks import BREAKS
 from echo_runtime.briefings import Briefed, Briefings
 from echo_runtime.history import Rebuilt
@@ -29,16 +30,13 @@ def kept(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """What Open WebUI's tables hold; only they are played."""
     texts = {"model": MODEL, "folder": FOLDER, "chat": CHAT}
 
-    async def model_prompt(model_id: str) -> str:
-        return texts["model"]
+    async def of_chat(model_id: str, chat_id: str) -> KeptTemplates:
+        return KeptTemplates(model=texts["model"], chat=texts["chat"], folder="")
 
-    async def folder_prompt(chat_id: str, folder_id: str, user: Any) -> str:
-        return texts["folder"]
+    async def of_user(model_id: str, chat_id: str, folder_id: str, user: Any) -> KeptTemplates:
+        return KeptTemplates(model=texts["model"], chat="", folder=texts["folder"])
 
-    async def chat_prompt(chat_id: str) -> str:
-        return texts["chat"]
-
-    for played in (model_prompt, folder_prompt, chat_prompt):
+    for played in (of_chat, of_user):
         monkeypatch.setattr(_owui_prompts, played.__name__, played)
     return texts
 
