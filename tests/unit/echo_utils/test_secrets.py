@@ -37,7 +37,9 @@ def test_ordinary_text_stays() -> None:
 
 
 def test_the_log_filter_masks_arguments_too(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.handler.addFilter(SecretMaskingFilter())
+    masking = SecretMaskingFilter()
+    caplog.handler.addFilter(masking)
     logging.getLogger("somebody.else").warning("sent %s", {"x-goog-api-key": SECRET})
+    caplog.handler.removeFilter(masking)
     assert SECRET not in caplog.text
     assert "***" in caplog.text
