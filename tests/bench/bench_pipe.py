@@ -25,6 +25,7 @@ BUDGET_MS = {10: 10.0, 100: 15.0, 1000: 25.0, 5000: 60.0}
 #: A model sends its chunks one by one; a burst shows the pipe's own work alone.
 PACED_CHUNKS = 300
 BURST_CHUNKS = 2000
+WARM_UP_TURNS = 20
 VALVES = SimpleNamespace(
     GEMINI_API_KEY="",
     GEMINI_BASE_URL="",
@@ -221,6 +222,10 @@ async def run(control: httpx.Client, report: Report) -> None:
     async with httpx.AsyncClient(base_url=control.base_url, http1=False, http2=True, timeout=60) as bare:
         bench = Bench(control, bare)
         script(control, 5)
+        # What a process does once (imports, prepared statements, connections) belongs to no chat's figure.
+        warm = Chat(*await make_chat("text", 3))
+        for _ in range(WARM_UP_TURNS):
+            await bench.pipe_ms(warm)
         for mix in MIXES:
             await first_chunks(bench, report, mix)
         chat = Chat(*await make_chat("text", 11))
