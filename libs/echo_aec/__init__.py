@@ -9,6 +9,7 @@ from echo_aec.directives import (
     OverlayBuilder,
     Transient,
     TransientType,
+    drain_key,
 )
 from echo_aec.errors import InvalidArtifact, UnreadableArtifact
 from echo_aec.escape import from_xml_text, to_xml_text
@@ -30,6 +31,7 @@ __all__ = [
     "Transient",
     "TransientType",
     "UnreadableArtifact",
+    "drain_key",
     "from_xml_text",
     "parse_artifact",
     "to_xml_text",

@@ -30,6 +30,11 @@ class Transient:
     anchor_message_id: str = ""
 
 
+def drain_key(question_id: str) -> str:
+    """Key in `echo_settings` of what is told beside a question: what was drained, and the overlay for each model."""
+    return f"drained:{question_id}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asking:
     """An answer that is asked for.

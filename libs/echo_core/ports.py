@@ -177,8 +177,16 @@ class ShadowStore(DirectiveStore, Protocol):
         """One value of `echo_settings`, None when absent."""
         ...
 
+    async def get_settings(self, keys: Sequence[str]) -> Mapping[str, str]:
+        """Several values of `echo_settings` by key; absent ones are left out."""
+        ...
+
     async def save_setting(self, key: str, value: str) -> None:
         """Write one value of `echo_settings`."""
+        ...
+
+    async def claim_settings(self, values: Mapping[str, str]) -> None:
+        """Write values of `echo_settings` in one transaction, those left out that have one."""
         ...
 
     async def claim_setting(self, key: str, value: str) -> str:

@@ -4,7 +4,7 @@ Where that chat is gone, or was on another machine, they may have been imported 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from echo_core.heads import RowHead
 from echo_core.ports import ShadowStore
@@ -15,12 +15,14 @@ from echo_runtime import _owui
 from echo_runtime._owui import RowText
 from echo_runtime.call import PipeCall
 from echo_runtime.stores import ChatStores
+from echo_runtime.told import take_along
+from echo_runtime.writers import SHARED_SUFFIX
 
 
 async def adopted(
-    stores: ChatStores, call: PipeCall, strangers: Sequence[RowHead], texts: Mapping[str, RowText]
+    stores: ChatStores, call: PipeCall, store: ShadowStore, strangers: Sequence[RowHead], texts: Mapping[str, RowText]
 ) -> dict[str, Shadow]:
-    """Shadows for messages that this chat has no record of, by message id.
+    """Shadows for messages that this chat has no record of, by message id; what was told with them is taken along.
 
     A shadow is adopted when the owner is the same and the text is still the one that was sealed. Records of other
     users are never looked at: their folder is another one.
@@ -28,48 +30,59 @@ async def adopted(
     Args:
         stores: opens the other chats.
         call: whose chat it is.
+        store: the records of this chat.
         strangers: rows without a shadow; the message that is being asked now is none of them.
         texts: what these rows show.
     """
-    found: dict[str, Shadow] = {}
-    if strangers:
-        await _adopt(stores, call, await _owui.chat_origins(call.chat_id), strangers, texts, found)
+    search = _Search(call, store, strangers, texts)
+    await search.look_in(stores, await _owui.chat_origins(call.chat_id))
     for look_for in (-1, 0):  # copies of copies, and imports, do not name the chat that they were made from
-        missing = [head for head in strangers if head.message_id not in found]
-        if missing:
-            others = await _owui.sister_chats(call.chat_id, missing[look_for].message_id)
-            await _adopt(stores, call, others, missing, texts, found)
-    if unknown := [head.message_id for head in strangers if head.message_id not in found]:
-        async with stores.open_imported(call) as store:
-            if store is not None:
-                await _take(store, unknown, texts, found)
-    return found
+        if missing := search.missing():
+            await search.look_in(stores, await _owui.sister_chats(call.chat_id, missing[look_for]))
+    if search.missing():
+        async with stores.open_imported(call) as imported:
+            if imported is not None:
+                await search.take(imported)
+    return search.found
 
 
-async def _adopt(
-    stores: ChatStores,
-    call: PipeCall,
-    origins: Sequence[str],
-    strangers: Sequence[RowHead],
-    texts: Mapping[str, RowText],
-    found: dict[str, Shadow],
-) -> None:
-    """Add to `found` what some chats of the same owner know of the strangers."""
-    for origin in origins:
-        missing = [head.message_id for head in strangers if head.message_id not in found]
-        async with stores.open_existing(call, origin) as store:
-            if store is not None and missing:
-                await _take(store, missing, texts, found)
+@dataclass(slots=True)
+class _Search:
+    """What was found so far.
 
+    Args:
+        call: whose chat it is.
+        store: its records.
+        strangers: what is looked for.
+        texts: what these rows show.
+        found: shadows by message id.
+    """
 
-async def _take(
-    store: ShadowStore, missing: Sequence[str], texts: Mapping[str, RowText], found: dict[str, Shadow]
-) -> None:
-    """Add to `found` what one store knows of messages that show what was sealed."""
-    for message_id, shadow in (await store.get_message_shadows(missing)).items():
-        text = texts.get(message_id)
-        if text is not None and unedited(shadow, visible_text(text.content, text.output)):
-            found[message_id] = replace(shadow, lock=None)
+    call: PipeCall
+    store: ShadowStore
+    strangers: Sequence[RowHead]
+    texts: Mapping[str, RowText]
+    found: dict[str, Shadow] = field(default_factory=dict)
+
+    def missing(self) -> list[str]:
+        """Ids of what has not been found."""
+        return [head.message_id for head in self.strangers if head.message_id not in self.found]
+
+    async def look_in(self, stores: ChatStores, origins: Sequence[str]) -> None:
+        """Take what some chats of the same owner know of it."""
+        for origin in origins:
+            async with stores.open_existing(self.call, origin) as source:
+                if source is not None:
+                    await self.take(source)
+
+    async def take(self, source: ShadowStore) -> None:
+        """Take what one store knows of messages that show what was sealed."""
+        for message_id, shadow in (await source.get_message_shadows(self.missing())).items():
+            text = self.texts.get(message_id)
+            if text is not None and unedited(shadow, visible_text(text.content, text.output)):
+                self.found[message_id] = replace(shadow, lock=None)
+        questions = [head.message_id.removesuffix(SHARED_SUFFIX) for head in self.strangers if head.role == "user"]
+        await take_along(self.call, source, self.store, [*questions, self.call.user_message_id])
 
 
 async def former_elsewhere(stores: ChatStores, call: PipeCall, head: RowHead, displayed: str) -> Shadow | None:

@@ -20,16 +20,12 @@ from echo_runtime.call import PipeCall
 from echo_runtime.history import Rebuilt
 from echo_runtime.placeholders import _resolve_placeholders
 from echo_runtime.templates import Instructions, Templates
+from echo_runtime.told import SEALED_KEY, sealed_key
 from echo_runtime.turn_context import Anchors
 from echo_utils import dumps
 
 #: What `##MODEL_ORIGIN##` stands for.
 ORIGINS: Final[Mapping[Backend, str]] = {"ai_studio": "Google AI Studio", "code_assist": "Google Code Assist"}
-
-#: Begins a key in `echo_settings`; the called model follows.
-SEALED_KEY: Final = "sealed_prompt:"
-#: Ends the keys of what is sealed for a chat with several writers.
-SHARED_SUFFIX: Final = ":shared"
 
 #: Toggles of the chat bar that decide which tools there are. Source: Open WebUI 0.12.4, `features` of a request.
 TOOL_FEATURES: Final = ("code_interpreter", "image_generation", "web_search")
@@ -121,9 +117,7 @@ class Briefings:
             model: what answers.
         """
         instructions = await self._templates.collect(call, shared=history.shared)
-        # What one person's own instructions made is never told to another writer.
-        suffix = SHARED_SUFFIX if history.shared else ""
-        key = f"{SEALED_KEY}{call.called_model}{suffix}"
+        key = sealed_key(call, shared=history.shared)
         kept = await store.get_setting(key)
         if kept is None:
             fresh = _sealed(call, instructions.text, tools)
@@ -140,7 +134,7 @@ class Briefings:
             asking = Asking(
                 question_id=call.user_message_id or history.parent_hash,
                 answer_id=call.message_id,
-                model_id=f"{call.called_model}{suffix}",
+                model_id=key.removeprefix(SEALED_KEY),
                 chain=history.chain,
             )
             build = partial(_overlay, entry, model.id, self._origin)

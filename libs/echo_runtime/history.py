@@ -161,7 +161,9 @@ class HistoryBuilder:
         doubtful = [head.message_id for head, shadow in rows if judge(head, shadow) is not Verdict.TRUSTED]
         texts = await chain.texts(doubtful) if doubtful else {}
         strangers = [head for head, shadow in rows if shadow is None and head.message_id != call.user_message_id]
-        copies = await adopted(self._stores, call, strangers, texts)
+        # Where the first question of a copy is asked again there are no strangers, but it was told something.
+        begins = call.is_saved and not parent_hash and [shadow for _, shadow in rows] == [None]
+        copies = await adopted(self._stores, call, settler.store, strangers, texts) if strangers or begins else {}
         settled: list[Shadow] = []
         for head, shadow in rows:
             message_id = head.message_id

@@ -49,7 +49,7 @@ class Settler:
         names: Mapping[str, str],
         attachments: Attachments,
     ) -> None:
-        self._store = store
+        self.store = store
         self._stores = stores
         self._scopes = scopes
         self._clock = clock
@@ -76,7 +76,7 @@ class Settler:
         if found is not None and found.chat_id != self._call.chat_id:
             found = replace(found, chat_id=self._call.chat_id)
         if found is not None and found.state == "streaming" and head.message_id not in RUNNING:
-            found = await rebuilt_from_log(self._store, found)
+            found = await rebuilt_from_log(self.store, found)
         if text is not None:
             found = await self._compared(head, found, text)
         if found is None:
@@ -94,11 +94,11 @@ class Settler:
     async def write(self) -> None:
         """Bring the records in step with what was settled: one transaction each for seals, parents and locks."""
         if self._seals:
-            await self._store.seal_many(self._seals)
+            await self.store.seal_many(self._seals)
         if self._relinked:
-            await self._store.relink_many(self._relinked)
+            await self.store.relink_many(self._relinked)
         if self._locks:
-            await self._store.lock_many(self._locks)
+            await self.store.lock_many(self._locks)
 
     async def _compared(self, head: RowHead, shadow: Shadow | None, text: RowText) -> Shadow:
         displayed = visible_text(text.content, text.output)
@@ -135,7 +135,7 @@ class Settler:
 
     async def _former(self, head: RowHead, displayed: str) -> Shadow | None:
         """What the message was before an edit that has been taken back."""
-        for former in reversed(await self._store.get_former_shadows(head.message_id)):
+        for former in reversed(await self.store.get_former_shadows(head.message_id)):
             if unedited(former, displayed):
                 return former
         elsewhere = await former_elsewhere(self._stores, self._call, head, displayed)

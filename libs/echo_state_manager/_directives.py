@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection, Sequence
 from typing import Final
 
-from echo_aec import DOCUMENT_PREFIX, Asking, OverlayBuilder, Transient
+from echo_aec import DOCUMENT_PREFIX, Asking, OverlayBuilder, Transient, drain_key
 from echo_state_manager._batch import Batch
 from echo_state_manager._database import Transaction
 from echo_state_manager._load import from_sql, json_ids
@@ -38,11 +38,6 @@ _ORPHANS: Final = f"""
 ANCHORS: Final = f"""
     SELECT DISTINCT anchor_message_id FROM echo_resources
     WHERE resource_type IN {_KINDS} AND anchor_message_id <> ''"""
-
-
-def drain_key(question_id: str) -> str:
-    """Key in `echo_settings` of what is told beside a question: what was drained, and the overlay for each model."""
-    return f"drained:{question_id}"
 
 
 def push(batch: Batch, transient: Transient) -> None:

@@ -176,11 +176,17 @@ SELECT_RESOURCES: Final = f"""
     FROM echo_resources WHERE resource_type = ? ORDER BY created_at, rowid"""
 
 SELECT_SETTING: Final = f"SELECT {opened('value', text=True)} FROM echo_settings WHERE key = ?"
+SELECT_SETTINGS: Final = f"""
+    SELECT key, {opened("value", text=True)} FROM echo_settings WHERE key IN (SELECT value FROM json_each(?))"""
 
 #: The first one wins; touching the row that is there makes SQLite return it.
 CLAIM_SETTING: Final = f"""
     INSERT INTO echo_settings (key, value, updated_at, encrypted) VALUES (?, echo_seal(?), ?, echo_encrypts())
     ON CONFLICT (key) DO UPDATE SET value = value RETURNING {opened("value", text=True)}"""
+
+INSERT_SETTING: Final = """
+    INSERT OR IGNORE INTO echo_settings (key, value, updated_at, encrypted)
+    VALUES (?, echo_seal(?), ?, echo_encrypts())"""
 
 #: What is there already is not encrypted once more only to be thrown away.
 INSERT_BLOB: Final = """

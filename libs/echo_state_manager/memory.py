@@ -143,9 +143,17 @@ class MemoryShadowStore:
         """One value of the settings, None when absent."""
         return self._settings.get(key)
 
+    async def get_settings(self, keys: Sequence[str]) -> Mapping[str, str]:
+        """Several values of the settings by key; absent ones are left out."""
+        return {key: self._settings[key] for key in keys if key in self._settings}
+
     async def save_setting(self, key: str, value: str) -> None:
         """Write one value of the settings."""
         self._settings[key] = value
+
+    async def claim_settings(self, values: Mapping[str, str]) -> None:
+        """Write values of the settings, those left out that have one."""
+        self._settings = {**values, **self._settings}
 
     async def push_transient(self, transient: Transient) -> None:
         """Let a directive or event wait; nothing happens for an id that is known."""

@@ -22,6 +22,7 @@ from echo_state_manager._sql import (
     FORGET_BEFORE,
     FORGET_MESSAGES,
     FORGET_ORPHANS,
+    INSERT_SETTING,
     RAISE_FLOOR,
     SELECT_BY_CLIENT_HASH,
     SELECT_CHANGED,
@@ -29,6 +30,7 @@ from echo_state_manager._sql import (
     SELECT_NEWEST,
     SELECT_RESOURCES,
     SELECT_SETTING,
+    SELECT_SETTINGS,
     SELECT_SHADOWS,
 )
 
@@ -185,10 +187,21 @@ class SessionStore:
         rows = await self.file.rows(SELECT_SETTING, (key,))
         return from_sql(rows[0][0]) if rows and rows[0][0] is not None else None
 
+    async def get_settings(self, keys: Sequence[str]) -> Mapping[str, str]:
+        """Several values of `echo_settings` by key; absent ones are left out."""
+        rows = await self.file.rows(SELECT_SETTINGS, (json_ids(keys),))
+        return {from_sql(row[0]): from_sql(row[1]) for row in rows if row[1] is not None}
+
     async def save_setting(self, key: str, value: str) -> None:
         """Write one value of `echo_settings`."""
         batch = Batch(self.file.now_s)
         _save.save_session_setting(batch, {key: value})
+        await self.file.execute(batch)
+
+    async def claim_settings(self, values: Mapping[str, str]) -> None:
+        """Write values of `echo_settings` in one transaction, those left out that have one."""
+        batch = Batch(self.file.now_s)
+        batch.add(INSERT_SETTING, *((key, to_sql(value), batch.now_s) for key, value in values.items()))
         await self.file.execute(batch)
 
     async def push_transient(self, transient: Transient) -> None:

@@ -172,9 +172,9 @@ class Live:
         return (self.data / "run" / "logs" / f"{OPEN_WEBUI}.log").read_text(errors="replace")
 
     @contextmanager
-    def valves(self, **changed: Any) -> Iterator[None]:
-        """Other valves of the pipe, as an administrator would set them, for as long as the context lasts."""
-        path = f"/api/v1/functions/id/{PIPE_ID}/valves"
+    def valves(self, function_id: str = PIPE_ID, /, **changed: Any) -> Iterator[None]:
+        """Other valves of the pipe or a filter, as an administrator would set them, while the context lasts."""
+        path = f"/api/v1/functions/id/{function_id}/valves"
         before = self.admin.get(path) or {}
         self.admin.post(f"{path}/update", {**before, **changed})
         try:

@@ -219,6 +219,17 @@ def test_the_owners_copy_of_a_chat_has_everything(talk: Conversation, kind: str)
     assert restored(sent) == [1] * kept
 
 
+def test_a_question_asked_again_in_a_copy_is_told_what_it_was_told_before(talk: Conversation, live: Live) -> None:
+    turns = three(talk)
+    with live.valves("user_native_context_filter", TELL_PERSON=False):  # whatever would be told now is not told
+        for index in (0, 1):
+            copied = talk.clone()
+            again = copied.body(copied.regenerate(turns[index]))
+            first = talk.body(turns[index])
+            assert (again.head, again.contents) == (first.head, first.contents)
+            assert_continues(copied.body(copied.ask()), first)
+
+
 def test_a_temporary_chat_is_restored_from_memory(live: Live, ada: Client) -> None:
     chat = TemporaryChat(ada, live.sim)
     numbers = [chat.ask(f"Question {index}.")[0] for index in range(4)]

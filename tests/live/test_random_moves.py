@@ -27,15 +27,6 @@ def bob(live: Live) -> Client:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def one_day(live: Live) -> Iterator[None]:
-    """The time that the model is told stands still: a copy of a chat tells it anew when a question is asked again."""
-    path = "/api/v1/functions/id/user_native_context_filter/valves/update"
-    live.admin.post(path, {"TIME_STEP_MIN": 1440})
-    yield
-    live.admin.post(path, {})
-
-
-@pytest.fixture(scope="module", autouse=True)
 def open_house(live: Live) -> Iterator[None]:
     """Plain users may share and import chats and use channels."""
     permissions = live.admin.get("/api/v1/users/default/permissions")

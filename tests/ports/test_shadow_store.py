@@ -215,6 +215,13 @@ class TestShadowStore:
         await store.save_setting("k", "")
         assert await store.claim_setting("k", "late") == ""
 
+    async def test_several_settings_are_claimed_where_there_is_none(self, store: ShadowStore) -> None:
+        await store.save_setting("kept", "1")
+        await store.claim_settings({"kept": "2", "new é": "\ud800"})
+        await store.claim_settings({})
+        assert await store.get_settings(["new é", "absent", "kept"]) == {"kept": "1", "new é": "\ud800"}
+        assert await store.get_settings([]) == {}
+
     async def test_settings_are_written_alone_and_with_a_seal(self, store: ShadowStore) -> None:
         assert await store.get_setting("k") is None
         await store.save_setting("k", "1")
