@@ -8,10 +8,13 @@ license: MIT
 required_open_webui_version: 0.10.0
 """
 
+import json
 import logging
+import secrets
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field
+from starlette.responses import StreamingResponse
 
 try:
     from echo_runtime import PipeCall, respond
@@ -124,8 +127,12 @@ class Pipe:
         __request__: Any = None,
     ) -> Any:
         if MISSING:
-            log.error("ECHO's libraries are missing: %s", MISSING)
-            return {"error": NOT_INSTALLED}
+            text = f"{NOT_INSTALLED} ({(reference := secrets.token_hex(4))})"
+            log.error("ECHO's libraries are missing: %s (%s)", MISSING, reference)
+            if body.get("stream") or (__metadata__ or {}).get("session_id"):
+                return {"error": text}
+            told = {"error": {"message": text, "code": "not_installed", "type": "echo_error"}}
+            return StreamingResponse(iter([json.dumps(told)]), status_code=503, media_type="application/json")
         return await respond(
             PipeCall(
                 body=body,

@@ -19,6 +19,7 @@ from echo_cli._exit_codes import ExitCode
 from echo_cli._first_aid import explain
 from echo_cli._locale import say
 from echo_cli._output import Output
+from echo_cli._spoken import SpokenGroup, speak
 from echo_constants import ECHO_VERSION, EchoError
 
 logger = logging.getLogger(__name__)
@@ -93,8 +94,10 @@ def _root(
 
 def build_app() -> typer.Typer:
     """The typer application with all commands."""
+    speak()
     app = typer.Typer(
         name="echoctl",
+        cls=SpokenGroup,
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_show_locals=False,

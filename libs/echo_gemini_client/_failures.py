@@ -63,7 +63,9 @@ def error_from_transport(error: httpx.HTTPError, *, received: bool, secrets: Ite
         return errors.ServerFailed(detail)  # several times in a row; trying later is safe
     if isinstance(error, httpx.TimeoutException):
         return errors.TimedOut(detail, received=received)
-    if isinstance(error, StreamResetByPeer | ConnectionLost | httpx.NetworkError | httpx.RemoteProtocolError):
+    if isinstance(
+        error, StreamResetByPeer | ConnectionLost | httpx.NetworkError | httpx.RemoteProtocolError | httpx.DecodingError
+    ):
         return errors.StreamBroken(detail, received=received)
     return errors.RequestRefused(detail)
 

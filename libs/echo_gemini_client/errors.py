@@ -101,8 +101,10 @@ class ModelNotFound(ConfigError):
         fr="Gemini ne connaît pas (ou plus) le modèle {model}, ou votre clé ne peut pas l'utiliser.",
     )
     remedy = Bilingual(
-        en="Choose another model; an administrator can change the model names in ECHO's settings.",
-        fr="Choisissez un autre modèle ; un administrateur peut changer les noms de modèles dans les réglages d'ECHO.",
+        en="Choose another MODEL_SELECTION in the chat's Controls, under Valves. If it stays: newer models come with "
+        "an update of ECHO, which an administrator installs.",
+        fr="Choisissez un autre MODEL_SELECTION dans les contrôles de la discussion, sous Valves. Si cela persiste : "
+        "les modèles récents viennent avec une mise à jour d'ECHO, qu'un administrateur installe.",
     )
 
 

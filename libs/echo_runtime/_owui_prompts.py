@@ -101,6 +101,23 @@ async def _may_read(folder_id: str, user_id: str) -> bool:
     return folder is not None and bool(await has_folder_access(user_id, folder, "read", None))
 
 
+def without_tool_prompts(system: str, metadata: Mapping[str, Any]) -> str:
+    """A system message without what Open WebUI puts in for its own code interpreter; ECHO's tools tell for themselves.
+
+    Args:
+        system: as it came to the pipe.
+        metadata: names the switches that are on; without the interpreter's nothing was put in.
+    """
+    features = metadata.get("features")
+    if not system or not isinstance(features, Mapping) or not features.get("code_interpreter"):
+        return system
+    try:
+        from open_webui.config import CODE_INTERPRETER_PYODIDE_PROMPT
+    except ImportError:  # releases that have no such prompt
+        return system
+    return system.replace(CODE_INTERPRETER_PYODIDE_PROMPT, "").strip()
+
+
 def with_own_variables(text: str, metadata: Mapping[str, Any], user: Mapping[str, Any]) -> str:
     """A template with the chat's and the user's own variables (`{{chat.variables.…}}`, `{{user.variables.…}}`)."""
     try:

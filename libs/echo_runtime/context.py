@@ -18,6 +18,7 @@ from echo_protocol import (
     merge_content_json,
     openai_messages_to_contents,
 )
+from echo_runtime import _owui_prompts
 from echo_runtime.api_sessions import ApiHistory, retold
 from echo_runtime.attachments import Attachments
 from echo_runtime.briefings import Briefings, unsealed
@@ -175,6 +176,7 @@ class ContextBuilder:
     async def _conversation(self, call: PipeCall, store: ShadowStore | None, reader: Reader) -> tuple[str, Rebuilt]:
         messages = call.body.get("messages") or []
         system_text, _ = openai_messages_to_contents(m for m in messages if m.get("role") in ("system", "developer"))
+        system_text = _owui_prompts.without_tool_prompts(system_text, call.metadata)
         if store is None or call.is_api:
             return system_text, await self._from_messages(call, messages, store, reader)
         chain = await RequestChain.read(call) if call.is_temporary else SavedChain(call)

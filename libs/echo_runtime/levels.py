@@ -6,7 +6,7 @@ Source: docs/design.md section 6.
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 from echo_constants import EchoError
@@ -43,6 +43,10 @@ JUDGE_LIMIT_S: Final = 0.8
 
 #: Begin and end of a long message say enough about it. Source: our choice, about 1,000 tokens.
 _JUDGED_CHARS: Final = 4_000
+
+#: Source: Gemini API docs, Tokens (about four characters a token; a picture has 1,120 tokens on Gemini 3).
+_CHARS_PER_TOKEN: Final = 4
+_MEDIA_CHARS: Final = 4_480
 
 #: FLASH first: what a server says that only knows the form and not the question.
 _ANSWER_SCHEMA: Final = {
@@ -91,13 +95,19 @@ class Levels:
         if settings.model_selection == "AUTO_PRO":
             return "PRO"
         if store is None or call.is_api:  # there is nothing in which the judgement could be kept
-            return "FLASH"
-        level = level_of(await store.get_setting(LEVEL_KEY))
-        if level is None:
-            level = await self._judged(call, settings)
-            await store.save_setting(LEVEL_KEY, level)
+            level: Level = "FLASH"
+            filled_tokens = _estimated_tokens(call.body.get("messages"))
+        else:
+            level = level_of(await store.get_setting(LEVEL_KEY)) or await self._first(call, settings, store)
+            filled_tokens = (await context_stats(store)).fill_tokens
         window_tokens = min(settings.max_context_tokens, self.model(level).window_tokens)
-        return higher(level, least_level((await context_stats(store)).fill_tokens / window_tokens))
+        return higher(level, least_level(filled_tokens / window_tokens))
+
+    async def _first(self, call: PipeCall, settings: Settings, store: ShadowStore) -> Level:
+        """The level of a chat that has none yet."""
+        level = await self._judged(call, settings)
+        await store.save_setting(LEVEL_KEY, level)
+        return level
 
     async def _locked(self, call: PipeCall, store: ShadowStore | None) -> Level | None:
         """The level of the answer that is continued: a user's change waits for the next turn."""
@@ -138,6 +148,20 @@ class Levels:
                 generation_config=generation_settings(model, wish, include_thoughts=False).config,
             ),
         )
+
+
+def _estimated_tokens(messages: Any) -> int:
+    """What a conversation that its caller sends whole fills, roughly; media count by the piece."""
+    waiting, chars = [messages], 0
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, Mapping):
+            waiting.extend(item.values())
+        elif isinstance(item, list | tuple):
+            waiting.extend(item)
+        elif isinstance(item, str):
+            chars += _MEDIA_CHARS if item.startswith("data:") else len(item)
+    return chars // _CHARS_PER_TOKEN
 
 
 def _asked(call: PipeCall) -> str:

@@ -1,5 +1,6 @@
 """Tools that ECHO adds to the user's own, in the shape of Open WebUI's `__tools__`."""
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Any, Final
@@ -8,6 +9,8 @@ from echo_core.ports import ShadowStore
 from echo_runtime import _owui
 
 READ_TOOL_OUTPUT: Final = "read_tool_output"
+#: Open WebUI's name for its own search; ECHO's goes by it, too.
+SEARCH_WEB: Final = "search_web"
 #: Marks an entry as ECHO's: it needs no approval, and its results are text already.
 OWN_TYPE: Final = "echo"
 #: Characters of one reading when the model names no end. Source: our choice, about 15,000 tokens.
@@ -32,7 +35,7 @@ _READ_SPEC: Final = {
 }
 
 _SEARCH_SPEC: Final = {
-    "name": "search_web",
+    "name": SEARCH_WEB,
     "description": "Search the web. Returns titles, links and snippets as JSON.",
     "parameters": {
         "type": "object",
@@ -85,7 +88,25 @@ def search_web_entry(request: Any, user: Mapping[str, Any]) -> dict[str, Any]:
     async def search_web(query: str = "", count: int | None = None) -> str:
         return await _owui.search_web(request, user, query, count)
 
-    return {"callable": search_web, "spec": _SEARCH_SPEC, "type": "builtin", "tool_id": "builtin:search_web"}
+    return {"callable": search_web, "spec": _SEARCH_SPEC, "type": "builtin", "tool_id": f"builtin:{SEARCH_WEB}"}
+
+
+def search_sources(text: str) -> tuple[dict[str, Any], ...]:
+    """The pages that `search_web` found, in Open WebUI's source shape; () for what is no list of results."""
+    try:
+        results = json.loads(text)
+    except ValueError:
+        return ()
+    rows = [row for row in results if isinstance(row, Mapping)] if isinstance(results, list) else []
+    return tuple(
+        {
+            "source": {"id": url, "name": url, "url": url},
+            "document": [str(row.get("snippet") or "")],
+            "metadata": [{"source": url, "name": str(row.get("title") or url)}],
+        }
+        for row in rows
+        if (url := str(row.get("link") or ""))
+    )
 
 
 def is_own(tool: Mapping[str, Any]) -> bool:

@@ -14,7 +14,7 @@ from echo_core.ports import ShadowStore, ToolOutcome, ToolRequest
 from echo_protocol import InlineDataPart, Part, TextPart, inline_data_part, split_tool_output, wrap_tool_output
 from echo_runtime import _owui
 from echo_runtime.call import PipeCall
-from echo_runtime.own_tools import READ_TOOL_OUTPUT, output_id
+from echo_runtime.own_tools import READ_TOOL_OUTPUT, SEARCH_WEB, output_id, search_sources
 from echo_utils import well_formed
 
 log = logging.getLogger(__name__)
@@ -89,6 +89,8 @@ class ResultReader:
     def _sources(self, request: ToolRequest, tool: Mapping[str, Any], text: str) -> tuple[dict[str, Any], ...]:
         if tool.get("type") != "builtin" or len(text) > _LARGE_CHARS:
             return ()
+        if request.name == SEARCH_WEB:  # Open WebUI itself shows the card only
+            return search_sources(text)
         try:
             return tuple(_owui.tool_sources(request.name, request.args, text, tool))
         except Exception as error:  # sources are an extra; a result of an unforeseen shape still counts

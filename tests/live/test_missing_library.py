@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from echo_cli._functions import FUNCTIONS_ROOT
+from echo_cli._owui_api import OwuiAnswerError
 from live.stack import Live
 
 BROKEN = "echo_broken"
@@ -30,8 +31,12 @@ def test_missing_libraries_are_told_and_leave_the_function_on(live: Live, broken
     assert "install the echo-owui wheel" in turn.error
     assert "installez la roue echo-owui" in turn.error
     assert "No module named 'echo_runtime_that_is_gone'" in live.log()
-    whole = live.admin.complete([{"role": "user", "content": "Hello?"}], model=broken)
-    assert "install the echo-owui wheel" in whole["error"]
+    reference = turn.error.rpartition("(")[2].rstrip(")")
+    assert f"is_gone' ({reference})" in live.log()
+    with pytest.raises(OwuiAnswerError) as refused:
+        live.admin.complete([{"role": "user", "content": "Hello?"}], model=broken)
+    assert "503" in str(refused.value)
+    assert "install the echo-owui wheel" in str(refused.value)
     [chunk] = list(live.admin.stream([{"role": "user", "content": "Hello?"}], model=broken))
     assert "install the echo-owui wheel" in chunk["error"]
     assert live.admin.get(f"/api/v1/functions/id/{broken}")["is_active"] is True

@@ -1,4 +1,7 @@
-"""Tool servers as people run them: one that speaks OpenAPI and one that speaks MCP, real HTTP on this machine."""
+"""Servers as people run them, real HTTP on this machine: tools by OpenAPI, tools by MCP, and a search engine.
+
+The search engine is not SearXNG: it is a small server that speaks SearXNG's JSON, with results of its own making.
+"""
 
 import base64
 import socket
@@ -8,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import uvicorn
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
 from mcp.server.mcpserver import Image, MCPServer
 
 from echo_workers.gemini_sim.core.demo.picture import png
@@ -44,6 +47,32 @@ def mcp_app() -> Any:
         return Image(data=base64.b64decode(png("cat")), format="png")
 
     return server.streamable_http_app()
+
+
+def searxng_app(asked: list[dict[str, str]]) -> FastAPI:
+    """Answers searches in SearXNG's JSON and keeps what it was asked.
+
+    Source: SearXNG docs, Search API (`format=json`; `results` with `url`, `title`, `content`, `score`).
+    """
+    app = FastAPI(title="Speaks SearXNG's JSON")
+
+    @app.get("/search")
+    async def search(request: Request) -> dict[str, Any]:
+        asked.append(dict(request.query_params))
+        found = [
+            {
+                "url": f"https://example.org/{n}",
+                "title": f"Result {n}",
+                "content": f"Words about {asked[-1]['q']}, {n}.",
+                "engine": "own",
+                "category": "general",
+                "score": 9.0 - n,
+            }
+            for n in range(1, 4)
+        ]
+        return {"query": asked[-1]["q"], "number_of_results": len(found), "results": found, "suggestions": []}
+
+    return app
 
 
 @contextmanager

@@ -62,6 +62,15 @@ async def test_a_plain_question_is_answered_over_http2(client: EchoGeminiClient,
     assert row["body"].encode() == ask("Bonjour l'été\u2028!").body_json
 
 
+async def test_a_body_that_was_damaged_on_its_way_is_a_broken_answer(client: EchoGeminiClient, sim: RunningSim) -> None:
+    damaged = {"status": 200, "headers": {"content-encoding": "gzip"}, "chunks": [{"text": "not gzip"}], "times": -1}
+    sim.script(damaged)
+    with pytest.raises(StreamBroken):
+        await collect(client, ask())
+    with pytest.raises(StreamBroken):
+        await client.generate(ask())
+
+
 async def test_stopping_50_streams_is_seen_as_50_resets_and_the_next_answers_at_once(
     client: EchoGeminiClient, sim: RunningSim
 ) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 import subprocess
 import sys
 
@@ -41,6 +42,28 @@ def test_help_is_french_in_a_french_shell() -> None:
     argv = [sys.executable, "-m", "echo_cli", "--help"]
     shown = subprocess.run(argv, capture_output=True, text=True, env={"ECHO_LANG": "fr", "PYTHONPATH": "libs"})
     assert "Démarrer Open WebUI" in shown.stdout
+
+
+@pytest.mark.parametrize(
+    ("command_line", "told"),
+    [
+        ("up --help", "Afficher cette aide et s'arrêter."),
+        ("up --nope", "L'option --nope n'existe pas."),
+        ("nope", "La commande 'nope' n'existe pas."),
+        ("up --port", "L'option '--port' demande une valeur."),
+        ("up --port abc", "Valeur incorrecte pour '--port' : ce n'est pas un nombre."),
+        ("up --port 70000", "Valeur incorrecte pour '--port' : au plus 65535."),
+        ("verify a b", "Il y a des arguments en trop : a b"),
+        ("export", "Il manque l'option '--out'."),
+    ],
+)
+def test_a_wrong_command_line_is_told_in_french_in_a_french_shell(command_line: str, told: str) -> None:
+    argv = [sys.executable, "-m", "echo_cli", *command_line.split()]
+    env = {"ECHO_LANG": "fr", "PYTHONPATH": "libs", "COLUMNS": "200"}
+    shown = subprocess.run(argv, capture_output=True, text=True, env=env)
+    assert told in shown.stdout + shown.stderr
+    assert shown.returncode == (0 if "--help" in command_line else ExitCode.USAGE)
+    assert not re.search(r"Error|Show this|Try |Missing|Invalid", shown.stdout + shown.stderr)
 
 
 def test_json_mode_prints_one_document_and_progress_elsewhere(capsys: pytest.CaptureFixture[str]) -> None:

@@ -110,6 +110,12 @@ async def test_a_full_chat_starts_higher(store: ShadowStore, tokens: int, used_t
     assert await start(ScriptedBackend(), "AUTO", store) == level
 
 
+async def test_a_caller_without_a_chat_that_sends_a_long_conversation_starts_higher() -> None:
+    picture = [{"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A" * 2_000_000}}]
+    assert await start(ScriptedBackend(), "AUTO", None, content=picture) == "FLASH"
+    assert await start(ScriptedBackend(), "AUTO", None, content="word " * 29_000) == "PRO"
+
+
 async def test_auto_pro_and_pinned_levels_do_not_look_at_the_chat(store: ShadowStore) -> None:
     await store.save_setting(CONTEXT_STATS_KEY, ContextStats(prompt_tokens=99_000).to_json())
     assert await start(ScriptedBackend(), "AUTO_PRO", store) == "PRO"
