@@ -14,7 +14,6 @@ import secrets
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field
-from starlette.responses import StreamingResponse
 
 try:
     from echo_runtime import PipeCall, respond
@@ -131,6 +130,8 @@ class Pipe:
             log.error("ECHO's libraries are missing: %s (%s)", MISSING, reference)
             if body.get("stream") or (__metadata__ or {}).get("session_id"):
                 return {"error": text}
+            from starlette.responses import StreamingResponse
+
             told = {"error": {"message": text, "code": "not_installed", "type": "echo_error"}}
             return StreamingResponse(iter([json.dumps(told)]), status_code=503, media_type="application/json")
         return await respond(
