@@ -61,7 +61,8 @@ def site(tmp_path: Path) -> Path:
     needed = echo_requirements(installed)
     assert needed is not None
     names = {requirement.name for requirement in needed[0]}
-    names |= {wanted.name for name in names for wanted in installed.requires(name) or []}
+    asked = [(requirement.name, frozenset(requirement.extras)) for requirement in needed[0]]
+    names |= {wanted.name for name, extras in asked for wanted in installed.requires(name, extras) or []}
     for name in {normalised(name) for name in names | {"h2", "hpack"}}:
         if installed.version(name) is None:
             continue
