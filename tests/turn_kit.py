@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from echo_core.ports import Clock
 from echo_http import SystemClock
 from echo_paths import EchoPaths
 from echo_runtime import PipeCall
@@ -94,9 +95,9 @@ class Kit:
 
 
 @asynccontextmanager
-async def pipe(folder: Path, sim: RunningSim) -> AsyncIterator[Kit]:
+async def pipe(folder: Path, sim: RunningSim, *, clock: Clock | None = None) -> AsyncIterator[Kit]:
     """A pipe over the records of one folder; opened again on the same folder it has restarted."""
-    clock, paths = SystemClock(), EchoPaths(folder)
+    clock, paths = clock or SystemClock(), EchoPaths(folder)
     identity = IdentityStore(paths.identity_db, master_secret({"WEBUI_SECRET_KEY": "kit"}), clock)
     sessions = SessionStores(paths, clock)
     services = Services(clock=clock, paths=paths, identity=identity, sessions=sessions, keys=KeyRing(identity, KEY))

@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 from echo_constants import Bilingual, EchoError, Locale
@@ -89,6 +90,8 @@ class TurnPlan:
         scope, signs: as of `Route`, for `model_id`.
         window_tokens: what fits into `model_id`.
         locale: the language in which ECHO speaks to user and model.
+        max_tokens: sent and received in all requests together; once they are used up, a last answer is asked for.
+        conclude_at_s: monotonic time from which on a last answer is asked for.
     """
 
     model_id: str
@@ -108,6 +111,8 @@ class TurnPlan:
     signs: bool = True
     window_tokens: int = 1_048_576
     locale: Locale = "en"
+    max_tokens: int | None = None
+    conclude_at_s: float | None = None
 
     def ladder(self) -> Ladder:
         """The levels of the turn, standing on the first one."""
@@ -188,7 +193,11 @@ class TurnEngine:
                     step = await self._judge(machine, plan)
                 case RunTools(calls, last):
                     running = rounds.run(
-                        calls, names=plan.tool_names, handed_over=plan.handed_over, last=last, locale=plan.locale
+                        calls,
+                        names=plan.tool_names,
+                        handed_over=plan.handed_over,
+                        last=partial(self._is_last, plan, last),
+                        locale=plan.locale,
                     )
                     async with aclosing(running) as events:
                         async for event in events:
@@ -222,6 +231,15 @@ class TurnEngine:
             self._failure = error
         for event in (*self._end_thought(), *self._rejoined(self.record.end_rejoining())):
             yield event
+
+    def _is_last(self, plan: TurnPlan, last: bool) -> bool:
+        """Whether no tools are called any more: rounds, tokens or time are used up."""
+        if last:
+            return True
+        if plan.conclude_at_s is not None and self._clock.monotonic_s() >= plan.conclude_at_s:
+            return True
+        used_tokens = sum(entry.usage.total_tokens for entry in self.record.rounds)
+        return plan.max_tokens is not None and used_tokens >= plan.max_tokens
 
     async def _judge(self, machine: TurnMachine, plan: TurnPlan) -> Step:
         """What the stream's end means, and the record made ready for the next step."""

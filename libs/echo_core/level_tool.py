@@ -7,7 +7,7 @@ over reads the plan there. Source: docs/design.md section 6.
 from collections.abc import AsyncIterator, Sequence
 from typing import Any, Final
 
-from echo_core.ports import PlanStore, ToolOutcome, ToolRequest, ToolRunner
+from echo_core.ports import PlanStore, ToolOutcome, ToolProgress, ToolRequest, ToolRunner
 from echo_core.routing import LEVELS, level_of
 from echo_core.turn_record import TurnRecord
 from echo_protocol import unbox_tool_output, wrap_tool_output
@@ -54,7 +54,7 @@ class LevelTools:
         self._record = record
         self._plans = plans
 
-    async def run(self, requests: Sequence[ToolRequest]) -> AsyncIterator[ToolOutcome]:
+    async def run(self, requests: Sequence[ToolRequest]) -> AsyncIterator[ToolOutcome | ToolProgress]:
         """See `ToolRunner`; several changes of level in one step are taken in call order."""
         others = [request for request in requests if request.name != NAME]
         for request in requests:

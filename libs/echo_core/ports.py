@@ -254,11 +254,28 @@ class ToolOutcome:
     sources: tuple[Mapping[str, Any], ...] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolProgress:
+    """What a tool that is still running does.
+
+    Args:
+        doing: a few words for the card's title.
+        steps: what it has done so far, one line each.
+    """
+
+    card_id: str
+    doing: str
+    steps: tuple[str, ...] = ()
+
+
 class ToolRunner(Protocol):
     """Runs the calls of one step."""
 
-    def run(self, requests: Sequence[ToolRequest]) -> AsyncIterator[ToolOutcome]:
-        """Outcomes as they come, exactly one a request; a tool's failure is an outcome, not an exception."""
+    def run(self, requests: Sequence[ToolRequest]) -> AsyncIterator[ToolOutcome | ToolProgress]:
+        """Outcomes as they come, exactly one a request; a tool's failure is an outcome, not an exception.
+
+        Any progress of a call comes before its outcome.
+        """
         ...
 
 

@@ -1,11 +1,11 @@
 """The tool rounds of one turn: runs the calls of each step, keeps their responses in call order, watches for loops."""
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import Any, Final, Literal, Protocol
 
 from echo_constants import Bilingual, Locale
 from echo_core.loops import LAST_ROUND_NOTE, REPEATS_NOTE, STUCK_NOTE, LoopWatch, Verdict, with_note
-from echo_core.ports import ToolOutcome, ToolRequest, ToolRunner, TurnJournal
+from echo_core.ports import ToolOutcome, ToolProgress, ToolRequest, ToolRunner, TurnJournal
 from echo_events import (
     CallsHandedOver,
     HandedCall,
@@ -13,6 +13,7 @@ from echo_events import (
     SourcesFound,
     ToolCalled,
     ToolFinished,
+    ToolProgressed,
     Transcript,
     TurnEvent,
 )
@@ -73,7 +74,7 @@ class ToolRounds:
         *,
         names: Mapping[str, str],
         handed_over: frozenset[str],
-        last: bool,
+        last: Callable[[], bool],
         locale: Locale,
     ) -> AsyncGenerator[TurnEvent, None]:
         """The events of one round; `end` then says what follows.
@@ -82,32 +83,30 @@ class ToolRounds:
             calls: of one step, in order.
             names: Open WebUI's name by declared name.
             handed_over: names of tools that the caller runs itself; their calls end the turn.
-            last: no round may follow this one.
+            last: whether no round may follow, asked when this one is over.
             locale: the user's language.
         """
         await self._journal.flush()
         requests = [self._request(names, index, call) for index, call in enumerate(calls)]
         ours = [request for request in requests if request.name not in handed_over]
         for request in ours:
-            event = ToolCalled(call_id=request.card_id, name=request.name, arguments_json=_json(request))
-            self._record.transcript.add(event)
-            yield event
+            called = ToolCalled(call_id=request.card_id, name=request.name, arguments_json=_json(request))
+            self._record.transcript.add(called)
+            yield called
         outcomes: dict[str, ToolOutcome] = {}
         try:
-            async for outcome in self._tools.run(ours):
-                yield ToolFinished(
-                    call_id=outcome.card_id, text=outcome.text, files=outcome.files, embeds=outcome.embeds
-                )
-                outcomes[outcome.card_id] = outcome
-                if outcome.sources:
-                    yield SourcesFound(outcome.sources)
+            async for news in self._tools.run(ours):
+                if isinstance(news, ToolOutcome):
+                    outcomes[news.card_id] = news
+                for event in _shown(news):
+                    yield event
         except Exception:
             for request in ours:
                 if request.card_id not in outcomes:  # a card without a result would be run again by Open WebUI
                     yield ToolFinished(call_id=request.card_id, text=UNKNOWN_RESULT)
             raise
         theirs = [request for request in requests if request.card_id not in outcomes]
-        note, notice = self._judge(ours, outcomes, last=last)
+        note, notice = self._judge(ours, outcomes, last=last())
         await self._keep(calls, requests, outcomes, None if theirs else note)
         if theirs:
             self.end = "handed_over"
@@ -150,6 +149,13 @@ class ToolRounds:
         self._record.hops.append(content)
         await self._journal.content(content)
         await self._journal.flush()
+
+
+def _shown(news: ToolOutcome | ToolProgress) -> list[TurnEvent]:
+    if isinstance(news, ToolProgress):
+        return [ToolProgressed(call_id=news.card_id, doing=news.doing, steps=news.steps)]
+    finished = ToolFinished(call_id=news.card_id, text=news.text, files=news.files, embeds=news.embeds)
+    return [finished, SourcesFound(news.sources)] if news.sources else [finished]
 
 
 def _json(request: ToolRequest) -> str:

@@ -20,11 +20,13 @@ class RoundUsage:
     Args:
         model_id: the backend's id of the model that was asked.
         price: what its tokens cost, None when that is not known.
+        agent: which sub-agent asked, "" for the turn itself.
     """
 
     model_id: str
     usage: Usage
     price: Price | None = None
+    agent: str = ""
 
     @property
     def input_usd(self) -> float | None:
@@ -79,16 +81,17 @@ class ContextStats:
         return self.prompt_tokens + self.answer_tokens
 
     def after(self, rounds: Sequence[RoundUsage]) -> "ContextStats":
-        """The stats after one more answer; its last request that the server counted tells the fill."""
+        """The stats after one more answer; the last request of its own that was counted tells the fill."""
         counted = [entry.usage for entry in rounds if entry.usage.total_tokens]
         if not counted:
             return self
-        total, last = sum(counted, Usage()), counted[-1]
+        total = sum(counted, Usage())
+        own = [entry.usage for entry in rounds if entry.usage.total_tokens and not entry.agent]
         usd = _turn_usd(rounds)
         return replace(
             self,
-            prompt_tokens=last.prompt_tokens,
-            answer_tokens=last.candidates_tokens,
+            prompt_tokens=own[-1].prompt_tokens if own else self.prompt_tokens,
+            answer_tokens=own[-1].candidates_tokens if own else self.answer_tokens,
             turns=self.turns + 1,
             total_prompt_tokens=self.total_prompt_tokens + total.prompt_tokens + total.tool_prompt_tokens,
             total_cached_tokens=self.total_cached_tokens + total.cached_tokens,
@@ -179,6 +182,8 @@ def _round(entry: RoundUsage) -> dict[str, Any]:
         "thoughts_tokens": usage.thoughts_tokens,
         "output_tokens": usage.output_tokens,
     }
+    if entry.agent:
+        shown["agent"] = entry.agent
     usd = _usd(entry)
     return shown if usd is None else {**shown, "cost": _rounded(usd)}
 

@@ -4,7 +4,8 @@ Rules that Open WebUI 0.12.4 needs (read in its reducer `handle_responses_stream
 `output_index`; item ids are unique in the message; a function_call without its function_call_output would be run again.
 """
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from echo_events.types import (
@@ -16,11 +17,13 @@ from echo_events.types import (
     ThoughtStreamed,
     ToolCalled,
     ToolFinished,
+    ToolProgressed,
     TurnEvent,
     TurnFailed,
     TurnFinished,
     UsageCounted,
 )
+from echo_utils import dumps
 
 Wire = dict[str, Any]
 
@@ -38,6 +41,8 @@ class ResponsesRenderer:
         self._index = -1
         self._open: Wire | None = None
         self._text: list[str] = []
+        self._calls: dict[str, Wire] = {}
+        self._progressed: set[str] = set()
 
     def render(self, event: TurnEvent) -> list[Wire]:
         """The wire dicts for one event, in order; empty when the form has nothing to show."""
@@ -48,10 +53,8 @@ class ResponsesRenderer:
                 return self._delta("reasoning", text)
             case ThoughtEnded(duration_s):
                 return self._close(duration_s)
-            case ToolCalled():
-                return [*self._close(), *self._tool_called(event)]
-            case ToolFinished():
-                return [*self._close(), *self._tool_finished(event)]
+            case ToolCalled() | ToolProgressed() | ToolFinished():
+                return [*self._close(), *self._tool(event)]
             case MediaShown(url):
                 return [picture_chunk(url)]
             case SourcesFound(sources):
@@ -99,6 +102,15 @@ class ResponsesRenderer:
         self._text.clear()
         return [{"type": "response.output_item.done", "output_index": self._index, "item": done}]
 
+    def _tool(self, event: ToolCalled | ToolProgressed | ToolFinished) -> list[Wire]:
+        match event:
+            case ToolCalled():
+                return self._tool_called(event)
+            case ToolProgressed():
+                return self._tool_progressed(event)
+            case ToolFinished():
+                return self._tool_finished(event)
+
     def _tool_called(self, event: ToolCalled) -> list[Wire]:
         self._next_id()
         item = {
@@ -109,9 +121,22 @@ class ResponsesRenderer:
             "arguments": event.arguments_json,
             "status": "completed",
         }
-        return [self._added(item)]
+        self._calls[event.call_id] = self._added(item)
+        return [self._calls[event.call_id]]
+
+    def _tool_progressed(self, event: ToolProgressed) -> list[Wire]:
+        """The call again, which replaces itself by its id: a card without a result shows its name and arguments."""
+        called = self._calls.get(event.call_id)
+        if called is None:
+            return []
+        self._progressed.add(event.call_id)
+        item = called["item"]
+        arguments = _with_steps(item["arguments"], event.steps)
+        return [called | {"item": item | {"name": f"{item['name']}: {event.doing}", "arguments": arguments}}]
 
     def _tool_finished(self, event: ToolFinished) -> list[Wire]:
+        called = self._calls.pop(event.call_id, None)
+        again = [called] if called is not None and event.call_id in self._progressed else []
         item: Wire = {
             "type": "function_call_output",
             "id": self._next_id(),
@@ -123,7 +148,7 @@ class ResponsesRenderer:
             item["files"] = [dict(entry) for entry in event.files]
         if event.embeds:
             item["embeds"] = list(event.embeds)
-        return [self._added(item)]
+        return [*again, self._added(item)]
 
     def _next_id(self) -> str:
         self._index += 1
@@ -134,6 +159,17 @@ class ResponsesRenderer:
 
     def _added(self, item: Mapping[str, Any]) -> Wire:
         return {"type": "response.output_item.added", "output_index": self._index, "item": dict(item)}
+
+
+def _with_steps(arguments_json: str, steps: Sequence[str]) -> str:
+    """The arguments that an opened card shows, with what was done so far under them."""
+    try:
+        arguments = json.loads(arguments_json)
+    except ValueError:
+        return arguments_json
+    if not steps or not isinstance(arguments, dict):
+        return arguments_json
+    return dumps(arguments | {"…": " · ".join(steps)}).decode()
 
 
 def picture_chunk(url: str) -> Wire:

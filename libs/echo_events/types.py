@@ -68,6 +68,20 @@ class ToolFinished:
     embeds: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolProgressed:
+    """A tool that takes long tells what it does; the card shows it until the result comes.
+
+    Args:
+        doing: a few words.
+        steps: what it has done so far, one line each.
+    """
+
+    call_id: str
+    doing: str
+    steps: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class HandedCall:
     """One call of a tool that an API caller declared.
@@ -159,6 +173,7 @@ TurnEvent = (
     | TextStreamed
     | ToolCalled
     | ToolFinished
+    | ToolProgressed
     | CallsHandedOver
     | MediaShown
     | SourcesFound

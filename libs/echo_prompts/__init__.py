@@ -7,6 +7,8 @@ from echo_prompts.library import (
     judge_words,
     nudge_words,
     pis,
+    subagent_question,
+    subagent_words,
     writer_words,
 )
 
@@ -17,5 +19,7 @@ __all__ = [
     "judge_words",
     "nudge_words",
     "pis",
+    "subagent_question",
+    "subagent_words",
     "writer_words",
 ]

@@ -8,8 +8,9 @@ from typing import Any
 
 from echo_runtime.call import PipeCall
 from echo_runtime.placeholders import _resolve_placeholders
+from echo_runtime.tools_cache import _TOOLS_CACHE
 
-__all__ = ["PipeCall", "_resolve_placeholders", "respond"]
+__all__ = ["_TOOLS_CACHE", "PipeCall", "_resolve_placeholders", "respond"]
 
 
 async def respond(call: PipeCall) -> Any:

@@ -9,7 +9,8 @@ from typing import Any
 from starlette.responses import StreamingResponse
 
 from echo_core.engine import TurnEngine
-from echo_core.ports import Clock, ShadowStore
+from echo_core.ports import Clock, ModelBackend, ShadowStore
+from echo_core.routing import LEVELS
 from echo_events import (
     CallsHandedOver,
     ChatChunkRenderer,
@@ -36,9 +37,11 @@ from echo_runtime.sealing import AnswerSealer
 from echo_runtime.settings import Settings, settings_of
 from echo_runtime.stages import run_missing_stages
 from echo_runtime.stores import ChatStores
+from echo_runtime.subagent_run import Surroundings
+from echo_runtime.subagents import bridged, google_tools, turn_runner
 from echo_runtime.tasks import answer_task
+from echo_runtime.tool_approval import ToolApproval
 from echo_runtime.tool_results import ResultReader
-from echo_runtime.tool_runner import OwuiToolRunner
 from echo_runtime.waiting import WaitNotices
 from echo_utils import dumps
 
@@ -171,12 +174,13 @@ class Orchestrator:
             log.warning("records of chat %s: %s", call.chat_id, problem)
             yield NoticeShown(problem.user_message(call.locale), "warning")
         waits = WaitNotices(call, self._clock)
-        sealer = AnswerSealer(call, store, prepared, self._scopes, self._prices)
+        sealer = AnswerSealer(call, store, prepared, self._scopes, self._prices, settings.model_selection)
+        around = self._surroundings(call, settings, store, prepared, sealer, self._files.around(endpoint, call))
         engine = TurnEngine(
-            backend=self._files.around(endpoint, call),
-            tools=self._tools(call, settings, store, prepared, sealer.answer_id),
+            backend=around.backend,
+            tools=turn_runner(around, sealer.answer_id),
             journal=sealer.journal,
-            media=OwuiMediaStore(call),
+            media=around.media,
             clock=self._clock,
             record=sealer.record,
             on_wait=waits.waiting,
@@ -184,7 +188,11 @@ class Orchestrator:
             plans=sealer.plans,
         )
         try:
-            async with sealer.sealing(), aclosing(engine.run(prepared.plan)) as events:
+            async with (
+                bridged(around, sealer.answer_id),
+                sealer.sealing(),
+                aclosing(engine.run(prepared.plan)) as events,
+            ):
                 async for event in events:
                     await waits.over()
                     if isinstance(event, UsageCounted):
@@ -203,12 +211,36 @@ class Orchestrator:
         await self._catalogue.aclose()
         await self._backends.aclose()
 
-    def _tools(
-        self, call: PipeCall, settings: Settings, store: ShadowStore | None, prepared: Prepared, answer_id: str
-    ) -> OwuiToolRunner:
+    def _surroundings(
+        self,
+        call: PipeCall,
+        settings: Settings,
+        store: ShadowStore | None,
+        prepared: Prepared,
+        sealer: AnswerSealer,
+        backend: ModelBackend,
+    ) -> Surroundings:
+        """What the turn's tools work with, sub-agents included."""
         sees_media = prepared.reader.model.capabilities.multimodal_responses
-        results = ResultReader(call, store, answer_id, sees_media=sees_media)
-        return OwuiToolRunner(call, prepared.tools.runnable, results, settings.tool_timeout_s)
+        return Surroundings(
+            call=call,
+            backend=backend,
+            backend_name=self._contexts.backend_name,
+            models={level: self._contexts.model(level) for level in LEVELS},
+            policy=settings.model_selection,
+            max_context_tokens=settings.max_context_tokens,
+            specs=prepared.tools.specs,
+            runnable=prepared.tools.runnable,
+            google=google_tools(prepared.plan.tools),
+            safety_settings=prepared.plan.safety_settings,
+            results=ResultReader(call, store, sealer.answer_id, sees_media=sees_media),
+            approval=ToolApproval(call),
+            tool_timeout_s=settings.tool_timeout_s,
+            media=OwuiMediaStore(call),
+            store=store,
+            record=sealer.record,
+            clock=self._clock,
+        )
 
     def _settings(self, call: PipeCall) -> Settings:
         return settings_of(call, self._env_base_url)

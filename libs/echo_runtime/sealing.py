@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from echo_core.ports import ShadowStore, StreamEnd, TurnJournal
 from echo_core.records import Resource, Seal, Shadow, ShadowState
+from echo_core.routing import Mode
 from echo_core.sealing import answer_contents, seal_shadow, signature_rows
 from echo_core.turn_record import TurnRecord
 from echo_core.usage import CONTEXT_STATS_KEY, usage_shown
@@ -21,6 +22,7 @@ from echo_runtime.levels import LEVEL_KEY, TURN_LOCK_KEY
 from echo_runtime.metering import PriceList, context_stats
 from echo_runtime.running import running
 from echo_runtime.scopes import Scopes
+from echo_runtime.tools_cache import POLICY_KEY
 from echo_utils import dumps
 
 #: Stands for a chat id in the records of API callers without a chat.
@@ -75,16 +77,24 @@ class AnswerSealer:
         prepared: what was sent.
         scopes: names the scope of signatures.
         prices: what the answer's requests cost.
+        policy: the user's MODEL_SELECTION, which tools find in `echo_settings`.
     """
 
     def __init__(
-        self, call: PipeCall, store: ShadowStore | None, prepared: Prepared, scopes: Scopes, prices: PriceList
+        self,
+        call: PipeCall,
+        store: ShadowStore | None,
+        prepared: Prepared,
+        scopes: Scopes,
+        prices: PriceList,
+        policy: Mode,
     ) -> None:
         self._call = call
         self._store = store
         self._prepared = prepared
         self._scopes = scopes
         self._prices = prices
+        self._policy = policy
         self._sealed = False
         self._message_id = call.message_id or f"api-{secrets.token_hex(8)}"
         #: Calls that were handed to an API caller, which finds this answer again by their ids.
@@ -135,7 +145,7 @@ class AnswerSealer:
         if self._store is not None:
             lead = join_contents(self._prepared.history.lead)
             shadow = self._shadow(lead, "streaming", self._prepared.history.before)
-            await self._store.seal(Seal(shadow=shadow, settings=self._turn_lock() | self._asked()))
+            await self._store.seal(Seal(shadow=shadow, settings=self._turn_lock() | self._asked() | self._policy_row()))
 
     async def _write(self, state: ShadowState) -> None:
         await self.journal.flush()
@@ -167,6 +177,9 @@ class AnswerSealer:
         """Which question is answered; where the next one hangs elsewhere, the conversation branched."""
         asked = self._call.user_message_id
         return {ASKED_KEY: asked} if asked else {}
+
+    def _policy_row(self) -> dict[str, str]:
+        return {} if self._call.is_api else {POLICY_KEY: self._policy}
 
     def _turn_lock(self) -> dict[str, str]:
         """Which model opened the turn; asking for more of an answer opens none."""

@@ -3,22 +3,25 @@
 import asyncio
 import inspect
 import logging
-from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from echo_core.ports import ToolOutcome, ToolRequest
+from echo_core.ports import ToolOutcome, ToolProgress, ToolRequest
 from echo_protocol import wrap_tool_output
 from echo_runtime.call import PipeCall
 from echo_runtime.own_tools import is_own
 from echo_runtime.tool_approval import ToolApproval
 from echo_runtime.tool_results import ResultReader, limit_of
+from echo_runtime.tools_cache import SEAT, Seat
 from echo_utils import dumps, well_formed
 
 log = logging.getLogger(__name__)
 
 #: How long a tool that was cancelled may take to clean up. Source: our choice.
 GRACE_S: Final = 2.0
+#: The toolkit that keeps its own time limit.
+SUBAGENTS: Final = "echo_subagent"
 #: An error text is a hint, not a result. Source: our choice.
 _MAX_REASON_CHARS: Final = 8_000
 
@@ -37,29 +40,64 @@ class OwuiToolRunner:
         call: the browser that direct tools run in.
         tools: what may be run, by Open WebUI's name: entries of `__tools__` and ECHO's own.
         results: reads what they return.
-        timeout_s: after this many seconds a call counts as failed; waiting for the user's permission does not count.
+        timeout_s: after this many seconds a call counts as failed; waiting for the user's permission does not count,
+            and sub-agents have a limit of their own.
+        answer_id: the answer whose tools these are.
+        depth: how many sub-agents are around the calls.
+        approval: asks the user; None makes one for this runner alone.
     """
 
     def __init__(
-        self, call: PipeCall, tools: Mapping[str, Mapping[str, Any]], results: ResultReader, timeout_s: float
+        self,
+        call: PipeCall,
+        tools: Mapping[str, Mapping[str, Any]],
+        results: ResultReader,
+        timeout_s: float,
+        *,
+        answer_id: str = "",
+        depth: int = 0,
+        approval: ToolApproval | None = None,
     ) -> None:
         self._call = call
         self._tools = tools
         self._results = results
-        self._approval = ToolApproval(call)
+        self._approval = approval or ToolApproval(call)
         self._timeout_s = timeout_s
+        self._answer_id = answer_id
+        self._depth = depth
 
-    async def run(self, requests: Sequence[ToolRequest]) -> AsyncIterator[ToolOutcome]:
-        """Outcomes as they come; leaving early cancels what still runs."""
+    async def run(self, requests: Sequence[ToolRequest]) -> AsyncIterator[ToolOutcome | ToolProgress]:
+        """Outcomes and progress as they come; leaving early cancels what still runs."""
         limit_chars = limit_of(len(requests))
-        tasks = [asyncio.create_task(self._one(request, limit_chars)) for request in requests]
+        told: asyncio.Queue[ToolProgress | asyncio.Task[ToolOutcome]] = asyncio.Queue()
+        tasks = [asyncio.create_task(self._seated(request, limit_chars, told.put_nowait)) for request in requests]
+        for task in tasks:
+            task.add_done_callback(told.put_nowait)
+        left = len(tasks)
         try:
-            for done in asyncio.as_completed(tasks):
-                yield await done
+            while left:
+                news = await told.get()
+                left -= isinstance(news, asyncio.Task)
+                yield news.result() if isinstance(news, asyncio.Task) else news
         finally:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _seated(
+        self, request: ToolRequest, limit_chars: int, told: Callable[[ToolProgress], None]
+    ) -> ToolOutcome:
+        """Run one call from a seat of its own, by which a tool of ECHO's finds the turn around it."""
+
+        def tell(doing: str, steps: Sequence[str]) -> None:
+            told(ToolProgress(card_id=request.card_id, doing=doing, steps=tuple(steps)))
+
+        seat = Seat(answer_id=self._answer_id, card_id=request.card_id, depth=self._depth, tell=tell)
+        SEAT.set(seat)
+        outcome = await self._one(request, limit_chars)
+        if not seat.sources and not seat.files:
+            return outcome
+        return replace(outcome, sources=(*outcome.sources, *seat.sources), files=(*outcome.files, *seat.files))
 
     async def _one(self, request: ToolRequest, limit_chars: int) -> ToolOutcome:
         tool = self._tools.get(request.name)
@@ -69,7 +107,8 @@ class OwuiToolRunner:
             objection = None if is_own(tool) else await self._approval.objection(request)
             if objection is not None:
                 return _failed(request, objection)
-            raw = await _within(self._timeout_s, _caught(self._invoke(tool, request.args)))
+            limit_s = None if tool.get("tool_id") == SUBAGENTS else self._timeout_s
+            raw = await _within(limit_s, _caught(self._invoke(tool, request.args)))
             if isinstance(raw, _Thrown):
                 return _thrown(request, raw.error)
             if is_own(tool):
@@ -109,7 +148,7 @@ async def _caught(running: Coroutine[Any, Any, Any]) -> Any:
         return _Thrown(error)
 
 
-async def _within(limit_s: float, running: Coroutine[Any, Any, Any]) -> Any:
+async def _within(limit_s: float | None, running: Coroutine[Any, Any, Any]) -> Any:
     """The result of a tool that may swallow its cancellation: after a grace it is left to itself.
 
     Raises:

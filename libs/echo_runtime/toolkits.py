@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from echo_skills import SkillLibrary
 
 #: Ids of the toolkits that ECHO brings.
-OWN_TOOLKITS: Final = ("echo_codex", "echo_skills")
+OWN_TOOLKITS: Final = ("echo_codex", "echo_skills", "echo_subagent")
 
 
 async def offered_toolkits(call: "PipeCall") -> Mapping[str, Any]:

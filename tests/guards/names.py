@@ -26,7 +26,7 @@ NAMES = (
     Name("echo_constants", "MEMORY_IMPORTANCE_WEIGHTS", "0.1.0"),
     Name("echo_runtime", "Orchestrator.prepare_context"),
     Name("echo_runtime", "_resolve_placeholders", "0.1.0"),
-    Name("echo_runtime", "_TOOLS_CACHE"),
+    Name("echo_runtime", "_TOOLS_CACHE", "0.1.0"),
     Name("echo_protocol", "StreamProcessor.process", "0.1.0"),
     Name("echo_protocol", "build_ca_generation_config", "0.1.0"),
     Name("echo_protocol", "convert_owui_tools", "0.1.0"),

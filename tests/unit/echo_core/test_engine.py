@@ -9,7 +9,7 @@ import pytest
 from echo_constants import AuthError, EchoError, UpstreamError
 from echo_core import PromptBlocked, TokensSpentThinking, TurnEngine, TurnPlan, TurnRecord
 from echo_core.loops import LAST_ROUND_NOTE, REPEATS_NOTE, STUCK_NOTE
-from echo_core.ports import OnWait, ToolRequest
+from echo_core.ports import OnWait, ToolProgress, ToolRequest
 from echo_core.tool_rounds import ROUND_NOTICES
 from echo_events import (
     CallsHandedOver,
@@ -22,6 +22,7 @@ from echo_events import (
     ThoughtStreamed,
     ToolCalled,
     ToolFinished,
+    ToolProgressed,
     TurnEvent,
     TurnFinished,
     UsageCounted,
@@ -266,3 +267,31 @@ async def test_every_card_gets_a_result_even_when_running_tools_breaks() -> None
     cards = {event.call_id for event in seen if isinstance(event, ToolCalled)}
     assert {event.call_id for event in seen if isinstance(event, ToolFinished)} == cards
     assert len(cards) == 2
+
+
+@pytest.mark.parametrize("limit", [{"max_tokens": 25}, {"conclude_at_s": 0.0}])
+async def test_a_turn_whose_tokens_or_time_are_used_up_is_asked_for_words(limit: dict[str, Any]) -> None:
+    usage = {"promptTokenCount": 10, "candidatesTokenCount": 5, "totalTokenCount": 15}
+    steps: list[list[Any]] = [[chunk(call("a", n=n), finish="STOP", usage=usage)] for n in range(2)]
+    backend = ScriptedBackend(*steps, [chunk({"text": "enough"}, finish="STOP")])
+    rounds = 2 if "max_tokens" in limit else 1
+    backend.streams[rounds:2] = []
+    await run(engine_over(backend), replace(PLAN, **limit))
+    assert backend.requests[-1]["toolConfig"]["functionCallingConfig"] == {"mode": "NONE"}
+    response = backend.requests[-1]["contents"][-1]["parts"][0]["functionResponse"]["response"]
+    assert response["note"] == LAST_ROUND_NOTE
+    assert len(backend.requests) == rounds + 1
+
+
+async def test_progress_of_a_tool_is_shown_before_its_result() -> None:
+    class Telling(ScriptedTools):
+        async def run(self, requests: Any) -> Any:
+            yield ToolProgress(card_id=requests[0].card_id, doing="half way", steps=("begun",))
+            async for outcome in super().run(requests):
+                yield outcome
+
+    backend = ScriptedBackend([chunk(call("a"), finish="STOP")], [chunk({"text": "done"}, finish="STOP")])
+    events = await run(engine_over(backend, Telling(lambda request: "ok")))
+    about = [event for event in events if isinstance(event, ToolCalled | ToolProgressed | ToolFinished)]
+    assert [type(event) for event in about] == [ToolCalled, ToolProgressed, ToolFinished]
+    assert about[1] == ToolProgressed(call_id=about[0].call_id, doing="half way", steps=("begun",))

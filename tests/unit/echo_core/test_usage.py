@@ -1,6 +1,7 @@
 """What is shown and kept about tokens and money."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -73,3 +74,14 @@ def test_the_stats_survive_being_stored() -> None:
 @pytest.mark.parametrize("text", [None, "", "[]", "{", '{"later": 1, "turns": "x"}'])
 def test_what_cannot_be_read_is_an_empty_start(text: Any) -> None:
     assert ContextStats.from_json(text) == ContextStats()
+
+
+def test_what_sub_agents_use_counts_in_the_sums_and_says_nothing_about_the_fill() -> None:
+    own = entry(prompt_tokens=100, candidates_tokens=10)
+    agents = replace(entry(prompt_tokens=900, candidates_tokens=90), agent="sub-agent 1")
+    stats = ContextStats().after([own, agents])
+    assert (stats.fill_tokens, stats.total_prompt_tokens, stats.total_output_tokens) == (110, 1000, 100)
+    assert stats.after([agents]).fill_tokens == 110
+    shown = usage_shown([own, agents])
+    assert [row.get("agent") for row in shown["rounds"]] == [None, "sub-agent 1"]
+    assert shown["cost"] == pytest.approx(sum(row["cost"] for row in shown["rounds"]))

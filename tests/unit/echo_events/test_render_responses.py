@@ -18,6 +18,7 @@ from echo_events import (
     ThoughtStreamed,
     ToolCalled,
     ToolFinished,
+    ToolProgressed,
     TurnEvent,
     TurnFailed,
     TurnFinished,
@@ -133,3 +134,34 @@ def test_no_text_is_lost_doubled_or_moved(stream: list[TurnEvent]) -> None:
         assert "".join(text for item, text in shown(output) if item == kind) == told
     ids = [item["id"] for item in output]
     assert len(ids) == len(set(ids))
+
+
+def test_progress_shows_on_the_card_and_the_result_puts_its_name_right_again() -> None:
+    renderer = ResponsesRenderer("p")
+    [called] = renderer.render(ToolCalled(call_id="c1", name="delegate", arguments_json='{"task":"count"}'))
+    [told] = renderer.render(ToolProgressed(call_id="c1", doing="look (1)", steps=("1. look",)))
+    assert (told["output_index"], told["item"]["id"], told["item"]["call_id"]) == (0, "c1", "c1")
+    assert told["item"]["name"] == "delegate: look (1)"
+    assert json.loads(told["item"]["arguments"]) == {"task": "count", "…": "1. look"}
+    again, result = renderer.render(ToolFinished(call_id="c1", text="3"))
+    assert again == called
+    assert (result["output_index"], result["item"]["call_id"]) == (1, "c1")
+    assert renderer.render(ToolProgressed(call_id="c1", doing="late")) == []
+
+
+@pytest.mark.parametrize("arguments", ["", "[]", "{", "{}"])
+def test_progress_leaves_arguments_that_cannot_be_added_to_as_they_are(arguments: str) -> None:
+    renderer = ResponsesRenderer("p")
+    renderer.render(ToolCalled(call_id="c1", name="delegate", arguments_json=arguments))
+    [told] = renderer.render(ToolProgressed(call_id="c1", doing="thinking"))
+    assert told["item"]["arguments"] == arguments
+    [told] = renderer.render(ToolProgressed(call_id="c1", doing="thinking", steps=("1. look",)))
+    assert told["item"]["arguments"] == ('{"…":"1. look"}' if arguments == "{}" else arguments)
+    assert renderer.render(ToolProgressed(call_id="nobody", doing="thinking")) == []
+
+
+def test_progress_leaves_no_trace_in_what_the_page_keeps() -> None:
+    other = ToolCalled(call_id="call_0_1", name="clock", arguments_json="{}")
+    told = ToolProgressed(call_id="call_0_0", doing="asks the sky", steps=("1. asks the sky",))
+    late = ToolFinished(call_id="call_0_1", text="noon")
+    assert page([CALL, other, told, late, told, DONE]) == page([CALL, other, late, DONE])
