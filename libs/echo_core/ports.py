@@ -7,6 +7,9 @@ from typing import Any, Literal, Protocol
 
 from echo_aec import DirectiveStore
 from echo_constants import EchoError, StateError
+from echo_core.passage_ports import Embedder as Embedder
+from echo_core.passage_ports import UserPassages as UserPassages
+from echo_core.passage_ports import VectorStore as VectorStore
 from echo_core.records import Resource, Seal, Shadow, SignatureRow, VersionLock
 from echo_core.settled_prefix import SettledPrefix
 from echo_protocol import Part

@@ -19,6 +19,7 @@ from echo_runtime.keys import GEMINI_KEY_VARIABLE, KeyRing
 from echo_runtime.lifecycle import PIPE_ID, Lifecycle
 from echo_runtime.purge import Purger
 from echo_runtime.retention import Retention
+from echo_runtime.retrieval import VectorPurge
 from echo_runtime.settings import DEFAULT_BASE_URL
 from echo_state_manager.identity import IdentityStore
 
@@ -60,7 +61,8 @@ def _build(app: FastAPI) -> Lifecycle:
     shared = services()
     host = OwuiHost(app, shared.identity, shared.keys)
     retention = Retention(shared.sessions, shared.paths, shared.clock)
-    purger = Purger(shared.paths, shared.identity, host, (retention, shared.sessions))
+    vectors = VectorPurge()
+    purger = Purger(shared.paths, shared.identity, host, (retention, shared.sessions, vectors), (vectors,))
     return Lifecycle(host, shared.identity, purger, answer_recovery(host.busy), retention)
 
 

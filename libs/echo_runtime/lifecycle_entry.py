@@ -8,7 +8,10 @@ from echo_runtime.loading import adapter, warm_up
 
 #: Published before Open WebUI serves its first request.
 STARTUP: Final = "system.startup.started"
+#: Published when Open WebUI stops.
+SHUTDOWN: Final = "system.shutdown.started"
 _MODULE: Final = "echo_runtime._owui_routes"
+_RETRIEVAL: Final = "echo_runtime.retrieval"
 
 
 async def on_event(app: Any, name: str, event: Mapping[str, Any], own_id: str) -> None:
@@ -31,3 +34,6 @@ async def on_event(app: Any, name: str, event: Mapping[str, Any], own_id: str) -
     await routes.lifecycle_of(app).handle(name, event, own_id)
     if name == STARTUP:
         await warm_up()
+        (await asyncio.to_thread(adapter, _RETRIEVAL)).begin()
+    elif name == SHUTDOWN:
+        await (await asyncio.to_thread(adapter, _RETRIEVAL)).end()

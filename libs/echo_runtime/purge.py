@@ -27,6 +27,14 @@ class PurgePort(Protocol):
         ...
 
 
+class UserPurgePort(Protocol):
+    """Somebody who holds something of a user that lies outside the user's folder."""
+
+    async def purge_user(self, user_id: str) -> None:
+        """Remove it; a user who was never seen is no error."""
+        ...
+
+
 class ChatTruth(Protocol):
     """What Open WebUI's own tables say."""
 
@@ -47,15 +55,22 @@ class Purger:
         identity: keeps the chat index.
         truth: says which chats and users exist.
         ports: are asked before a folder goes.
+        user_ports: are asked before a user's folder goes.
     """
 
     def __init__(
-        self, paths: EchoPaths, identity: IdentityStore, truth: ChatTruth, ports: Iterable[PurgePort] = ()
+        self,
+        paths: EchoPaths,
+        identity: IdentityStore,
+        truth: ChatTruth,
+        ports: Iterable[PurgePort] = (),
+        user_ports: Iterable[UserPurgePort] = (),
     ) -> None:
         self._paths = paths
         self._identity = identity
         self._truth = truth
         self._ports = tuple(ports)
+        self._user_ports = tuple(user_ports)
 
     async def purge_chat(self, chat_id: str, owner_id: str = "") -> None:
         """Remove one chat's records; without an owner, wherever they lie."""
@@ -70,6 +85,8 @@ class Purger:
         for owner, chat_id in await self._chats():
             if owner == user_id:
                 await self._tell_ports(owner, chat_id)
+        for port in self._user_ports:
+            await port.purge_user(user_id)
         with suppress(UnsafeIdError):
             await to_thread.run_sync(_remove, self._paths.user_dir(user_id))
         await self._identity.forget_user(user_id)

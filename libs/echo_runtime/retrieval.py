@@ -1,0 +1,121 @@
+"""Where passages are kept and searched: chosen by the environment, opened once, closed at shutdown.
+
+QDRANT_URL names a server; without it the embedded engine works in ECHO's data folder, for one process. Connections
+belong to an event loop, the embedded engine and the packaged model to the process.
+"""
+
+import asyncio
+import logging
+import os
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Final
+from weakref import WeakKeyDictionary
+
+from echo_constants import EchoError
+from echo_core.passages import SESSION_RAG, PassageFilter
+from echo_core.ports import Embedder
+from echo_memory import EdgeEngine, PackagedEmbedder, PassageStore
+from echo_memory.points import PointStore
+from echo_paths import EchoPaths
+
+log = logging.getLogger(__name__)
+
+#: Environment variables. Source: docs/docker.md.
+QDRANT_URL: Final = "QDRANT_URL"
+
+_stores: "WeakKeyDictionary[asyncio.AbstractEventLoop, PassageStore]" = WeakKeyDictionary()
+_tasks: set[asyncio.Task[None]] = set()
+
+
+@cache
+def _edge(folder: Path) -> EdgeEngine:
+    return EdgeEngine(folder)
+
+
+@cache
+def _packaged() -> PackagedEmbedder:
+    return PackagedEmbedder()
+
+
+def open_store(paths: EchoPaths, env: Mapping[str, str]) -> PassageStore:
+    """A store over the adapters that the environment names; opens nothing yet.
+
+    Args:
+        paths: ECHO's data folder.
+        env: the process environment.
+    """
+    return PassageStore(engine_of(paths, env), embedder_of(env))
+
+
+def engine_of(paths: EchoPaths, env: Mapping[str, str]) -> PointStore:
+    """The vector engine that the environment names."""
+    return _edge(paths.qdrant_dir)
+
+
+def embedder_of(env: Mapping[str, str]) -> Embedder:
+    """The embedder that the environment names."""
+    return _packaged()
+
+
+def passages() -> PassageStore:
+    """The store of the running event loop.
+
+    Raises:
+        SecretKeyMissingError: there is no secret, so ECHO's services cannot be built.
+    """
+    from echo_runtime.composition import services
+
+    loop = asyncio.get_running_loop()
+    found = _stores.get(loop)
+    if found is None:
+        found = _stores[loop] = open_store(services().paths, os.environ)
+    return found
+
+
+def begin() -> None:
+    """Re-index in the background what another model embedded, if there is anything; called at start-up."""
+    task = asyncio.get_running_loop().create_task(_reindex())
+    _tasks.add(task)
+    task.add_done_callback(_tasks.discard)
+
+
+async def end() -> None:
+    """Close what was opened; called at shutdown. Without it nothing is lost: the engine keeps a write-ahead log."""
+    for task in tuple(_tasks):
+        task.cancel()
+    store = _stores.pop(asyncio.get_running_loop(), None)
+    if store is not None:
+        await store.close()
+
+
+async def _reindex() -> None:
+    try:
+        if _anything_kept():
+            moved = await passages().reindex()
+            if moved:
+                log.info("%d passages re-indexed", moved)
+    except EchoError as error:
+        log.warning("Re-indexing waits for the next start: %s", error)
+
+
+def _anything_kept() -> bool:
+    """Whether vectors can be there; a look must not make the folder or load the engine."""
+    from echo_runtime.composition import services
+
+    return bool(os.environ.get(QDRANT_URL)) or services().paths.qdrant_dir.is_dir()
+
+
+class VectorPurge:
+    """`PurgePort` for vectors: a deleted chat takes its session memory along, a deleted user everything."""
+
+    async def purge(self, user_id: str, chat_id: str) -> None:
+        """Remove what was indexed of a chat."""
+        if _anything_kept():
+            await passages().of(user_id, SESSION_RAG).delete(PassageFilter(chat_ids=(chat_id,)))
+
+    async def purge_user(self, user_id: str) -> None:
+        """Remove everything of a user."""
+        if _anything_kept():
+            await passages().delete_user(user_id)
