@@ -44,12 +44,14 @@ class Asking:
         answer_id: the message that will answer it.
         model_id: the called model.
         chain: ids of all messages from the root to the question.
+        takes: False leaves everything waiting, for this question.
     """
 
     question_id: str
     answer_id: str
     model_id: str
     chain: Sequence[str]
+    takes: bool = True
 
 
 #: Makes the overlay of an answer from what is drained for it.

@@ -54,6 +54,22 @@ class Briefing:
         return {**self.person, **self.times, **self.places}
 
 
+#: The name under which `Told.values` keeps the model that was named last.
+MODEL_VALUE: Final = "AEC_modele"
+
+
+def model_entry(note: str, before: Told) -> OverlayEntry:
+    """The entry that names the model; an empty one when it was named last on this chain.
+
+    Args:
+        note: an `AEC_modele` artifact.
+        before: what the model knew, its value of `MODEL_VALUE` among it.
+    """
+    if before.values.get(MODEL_VALUE) == _mark(note):
+        return OverlayEntry()
+    return OverlayEntry(notes=(note,), told=Told(values={MODEL_VALUE: _mark(note)}))
+
+
 def text_hash(text: str) -> str:
     """What stands for a text in `Told`."""
     return sha256_tagged(text.encode("utf-8", "backslashreplace"))

@@ -10,6 +10,7 @@ from echo_constants import Bilingual, EchoError, Locale
 from echo_core.citations import sources_of
 from echo_core.level_tool import LevelTools
 from echo_core.mending import unsigned
+from echo_core.overlay import NO_OVERLAY, render
 from echo_core.ports import (
     Clock,
     GenerateRequest,
@@ -59,6 +60,7 @@ from echo_protocol import (
     StreamProcessor,
     TextDelta,
     ThoughtDelta,
+    join_contents,
     request_json,
 )
 
@@ -92,6 +94,8 @@ class TurnPlan:
         locale: the language in which ECHO speaks to user and model.
         max_tokens: sent and received in all requests together; once they are used up, a last answer is asked for.
         conclude_at_s: monotonic time from which on a last answer is asked for.
+        question: the current user message without its overlay; b"" when it is not the last of `contents`.
+        overlay: what is told beside it. When the model changes, the message is told anew which one answers.
     """
 
     model_id: str
@@ -113,6 +117,8 @@ class TurnPlan:
     locale: Locale = "en"
     max_tokens: int | None = None
     conclude_at_s: float | None = None
+    question: bytes = b""
+    overlay: bytes = NO_OVERLAY
 
     def ladder(self) -> Ladder:
         """The levels of the turn, standing on the first one."""
@@ -184,6 +190,7 @@ class TurnEngine:
             for change in ladder.changes[seen:]:
                 yield NoticeShown(change.notice(plan.locale), "info" if change.cause == "cognitive" else "warning")
                 self._rescope(change, ladder.current)
+                self._rename(plan, ladder)
             seen = len(ladder.changes)
             match step:
                 case Ask():
@@ -267,6 +274,12 @@ class TurnEngine:
         if change.rescoped:
             self._contents = unsigned(self._contents)
             self.record.hops = list(unsigned(self.record.hops, current=True, signs=route.signs))
+
+    def _rename(self, plan: TurnPlan, ladder: Ladder) -> None:
+        """The question as it is read from now on: of several models the last one is named."""
+        if plan.question and ladder.current.note:
+            overlay = join_contents([plan.overlay, *(change.overlay() for change in ladder.changes)])
+            self._contents = (*self._contents[:-1], render(plan.question, overlay))
 
     async def _waiting(self, wait_s: float, error: EchoError) -> None:
         if not self._machine.may_wait(wait_s, error):

@@ -80,7 +80,8 @@ def render(contents_json: bytes, overlay: bytes) -> bytes:
     """A user message with what was told beside it, each artifact a Part of its own.
 
     Notes and directives (slot 2) stand before the request's own words, after document previews (slot 1); events (slot
-    4) after the words and before the attachments (slot 5). The bytes of the message's own parts are not touched.
+    4) after the words and before the attachments (slot 5). The bytes of the message's own parts are not touched. Of
+    several `AEC_modele` the last one counts.
 
     Args:
         contents_json: array with the one Content of a user message.
@@ -95,7 +96,7 @@ def render(contents_json: bytes, overlay: bytes) -> bytes:
     if overlay == NO_OVERLAY or contents_json == b"[]":
         return contents_json
     entries = parse_overlay(overlay)
-    before = [xml for entry in entries for xml in (*entry.notes, *entry.directives)]
+    before = _last_model(xml for entry in entries for xml in (*entry.notes, *entry.directives))
     after = [xml for entry in entries for xml in entry.events]
     text = contents_json.decode()
     spans = _part_spans(text)
@@ -112,8 +113,24 @@ def render(contents_json: bytes, overlay: bytes) -> bytes:
 _HEAD: Final = re.compile(r'\[\s*\{\s*"role"\s*:\s*"user"\s*,\s*"parts"\s*:\s*\[\s*')
 _BETWEEN: Final = re.compile(r"\s*,?\s*")
 _DECODER: Final = json.JSONDecoder()
+_MODEL: Final = '<artifact id="AEC_modele"'
 #: How the text of an artifact begins; in the words of a user it is made harmless before they are sealed.
 _PREVIEW: Final = '<artifact id="AEC_smart_context"'
+
+
+def _last_model(artifacts: Iterable[str]) -> list[str]:
+    """Where the model changed within the answer, only the last one is named, where the first one was."""
+    told: list[str] = []
+    place: int | None = None
+    for xml in artifacts:
+        if not xml.startswith(_MODEL):
+            told.append(xml)
+        elif place is None:
+            place = len(told)
+            told.append(xml)
+        else:
+            told[place] = xml
+    return told
 
 
 def _part_spans(text: str) -> list[tuple[str, int, int]]:

@@ -11,6 +11,7 @@ class PrefixBreak(StrEnum):
     BRANCH = "branch"
     COLD_RECOVERY = "cold_recovery"
     SCOPE = "scope"
+    LEVEL = "level"
     TOOL_SELECTION = "tool_selection"
     FIRST_TOOLS = "first_tools"
     SECOND_WRITER = "second_writer"

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from echo_constants import Bilingual, EchoError, Locale
+from echo_utils import dumps
 
 Level = Literal["LITE", "FLASH", "PRO"]
 Mode = Literal["AUTO", "AUTO_PRO", "LITE", "FLASH", "PRO"]
@@ -68,6 +69,7 @@ class Route:
         window_tokens: what fits in.
         scope: models of one signature scope read each other's signatures.
         signs: the model refuses unsigned calls in the current turn.
+        note: the overlay entry that names the model, b"" where the model is not told.
     """
 
     level: Level
@@ -76,6 +78,7 @@ class Route:
     window_tokens: int = 1_048_576
     scope: str = ""
     signs: bool = True
+    note: bytes = b""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +91,7 @@ class RouteChange:
         rescoped: the new model does not read the signatures of the old one.
         why: the error's code for a cascade, the id of the Transfer Plan for a voluntary change, "" without one.
         message: for the user: what failed.
+        note: as of `Route`, for the new model.
     """
 
     origin: Level
@@ -99,9 +103,14 @@ class RouteChange:
     rescoped: bool = False
     message: Bilingual | None = None
     fields: Mapping[str, object] = field(default_factory=dict)
+    note: bytes = b""
 
-    def overlay(self) -> dict[str, Any]:
+    def overlay(self) -> bytes:
         """As the answer's overlay records it."""
+        entry = dumps(self._entry())
+        return b"[" + entry + b"," + self.note[1:] if len(self.note) > len(b"[]") else b"[" + entry + b"]"
+
+    def _entry(self) -> dict[str, Any]:
         return {
             "kind": "route",
             "cause": self.cause,
@@ -197,6 +206,7 @@ class Ladder:
             rescoped=target.scope != self.current.scope,
             message=message,
             fields=fields or {},
+            note=target.note,
         )
         self.changes.append(change)
         self.current = target

@@ -66,7 +66,12 @@ class Attachments:
         self.notices: list[Notice] = []
 
     async def parts(self, content: Any, files: Sequence[Any] = ()) -> list[Part]:
-        """The parts of one user message: its words and pictures, then videos that it links, then its files.
+        """`read` in one list."""
+        words, attached = await self.read(content, files)
+        return [*words, *attached]
+
+    async def read(self, content: Any, files: Sequence[Any] = ()) -> tuple[list[Part], list[Part]]:
+        """The parts of one user message: its words and pictures, and the videos that it links with its files.
 
         Args:
             content: text or OpenAI content blocks, pictures as data URIs.
@@ -79,8 +84,7 @@ class Attachments:
         links = dict.fromkeys([*video_links(words), *(link for entry in files for link in _links_of(entry))])
         films = [file_data_part("video/mp4", link) for link in links]
         attached = [await self._entry(entry, budget) for entry in files if not _is_picture(entry)]
-        parts = [*said, *films, *(part for part in attached if part is not None)]
-        return [text_part(defused(part.text)) if isinstance(part, TextPart) else part for part in parts]
+        return _harmless(said), _harmless([*films, *(part for part in attached if part is not None)])
 
     async def cleaned(self, messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
         """An API caller's messages with media that Gemini takes, in the same form."""
@@ -272,6 +276,11 @@ class _Found:
     async def whole(self) -> bytes:
         """All of it."""
         return self.data if self.path is None else await anyio.Path(self.path).read_bytes()
+
+
+def _harmless(parts: Iterable[Part]) -> list[Part]:
+    """The parts with text that can pass for no artifact."""
+    return [text_part(defused(part.text)) if isinstance(part, TextPart) else part for part in parts]
 
 
 def _decoded(encoded: str) -> bytes:

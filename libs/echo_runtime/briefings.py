@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
-from echo_aec import Asking, EchoAEC, Transient
+from echo_aec import Artifact, Asking, EchoAEC, Transient
 from echo_constants import ECHO_VERSION, Locale
-from echo_core.briefing import Briefing, known, news, text_hash, tool_hashes
+from echo_core.briefing import MODEL_VALUE, Briefing, known, model_entry, news, text_hash, tool_hashes
+from echo_core.draft import Draft
 from echo_core.level_tool import NAME as LEVEL_TOOL
 from echo_core.overlay import NO_OVERLAY, OverlayEntry, Told, overlay_json
 from echo_core.ports import ShadowStore
@@ -17,6 +18,7 @@ from echo_prompts import pis
 from echo_protocol import Backend, ModelInfo, ToolConversion, content_json, text_part
 from echo_runtime.breaks import BREAKS
 from echo_runtime.call import PipeCall
+from echo_runtime.drafting import draft_of
 from echo_runtime.history import Rebuilt
 from echo_runtime.placeholders import _resolve_placeholders
 from echo_runtime.templates import Instructions, Templates
@@ -26,6 +28,9 @@ from echo_utils import dumps
 
 #: What `##MODEL_ORIGIN##` stands for.
 ORIGINS: Final[Mapping[Backend, str]] = {"ai_studio": "Google AI Studio", "code_assist": "Google Code Assist"}
+
+#: Names the model that answers; filled in when it is told, because a turn may change its model.
+MODEL_NOTE: Final = Artifact(id="AEC_modele", attributes={"model": "##MODEL_ID##", "origin": "##MODEL_ORIGIN##"})
 
 #: Toggles of the chat bar that decide which tools there are. Source: Open WebUI 0.12.4, `features` of a request.
 TOOL_FEATURES: Final = ("code_interpreter", "image_generation", "web_search")
@@ -80,16 +85,26 @@ class Briefed:
     """What a turn sends before and beside the conversation.
 
     Args:
-        system: serialised `systemInstruction`.
+        system: serialised `systemInstruction`, None for none.
         tools: serialised `tools`, None for none.
         names: Open WebUI's tool name by declared name, those included that cannot be called at present.
         overlay: what is told beside the question.
+        before: what the model knew of what changes, None where it is not told which model answers.
     """
 
-    system: bytes
+    system: bytes | None
     tools: bytes | None
     names: Mapping[str, str]
     overlay: bytes
+    before: Told | None = None
+
+    def naming(self, note: str) -> bytes:
+        """The overlay entry that names a model; empty where none is to be named.
+
+        Args:
+            note: an `AEC_modele` artifact.
+        """
+        return NO_OVERLAY if self.before is None else overlay_json([model_entry(note, self.before)])
 
 
 class Briefings:
@@ -116,6 +131,7 @@ class Briefings:
             tools: what could be called now.
             model: what answers.
         """
+        tells = call.shared.tells_own
         instructions = await self._templates.collect(call, shared=history.shared)
         key = sealed_key(call, shared=history.shared)
         kept = await store.get_setting(key)
@@ -126,30 +142,38 @@ class Briefings:
                 BREAKS.note(PrefixBreak.SECOND_WRITER, call.chat_id)
         sealed = await _with_selection(call, store, key, Sealed.from_json(kept), tools)
         anchors = Anchors() if history.shared else call.shared.anchors
-        briefing = _briefing(sealed.locale, instructions, anchors, tools)
-        overlay = history.overlay
+        briefing = _briefing(_pis(sealed.locale) if tells else "", instructions, anchors, tools)
+        overlay, named = history.overlay, None
         if overlay is None:
-            before = known(sealed.told, history.overlays, list(briefing.values))
+            before = known(sealed.told, history.overlays, [*briefing.values, MODEL_VALUE])
             entry = news(briefing, before, sealed.declared)
             asking = Asking(
                 question_id=call.user_message_id or history.parent_hash,
                 answer_id=call.message_id,
                 model_id=key.removeprefix(SEALED_KEY),
                 chain=history.chain,
+                takes=tells,
             )
-            build = partial(_overlay, entry, model.id, self._origin)
+            draft = draft_of(call) if tells and not history.shared else None
+            build = partial(_overlay, entry, draft, model.id, self._origin)
             overlay = await EchoAEC(store).drain_pending_directives(asking, build)
+            named = before if tells else None
         return Briefed(
-            system=sealed.system.encode(),
+            system=sealed.system.encode() or None,
             tools=sealed.tools.encode() or None,
             names={**sealed.names, **tools.original_names},
             overlay=overlay,
+            before=named,
         )
 
+    def model_note(self, model: ModelInfo) -> str:
+        """The artifact that names a model."""
+        return _resolve_placeholders(MODEL_NOTE.xml(), model_id=model.id, model_origin=self._origin)
 
-def _briefing(locale: Locale, instructions: Instructions, anchors: Anchors, tools: ToolConversion) -> Briefing:
+
+def _briefing(echo: str, instructions: Instructions, anchors: Anchors, tools: ToolConversion) -> Briefing:
     return Briefing(
-        echo=_pis(locale),
+        echo=echo,
         echo_version=ECHO_VERSION,
         instructions=instructions.text,
         declarations={str(declared["name"]): declared for declared in tools.declarations},
@@ -159,13 +183,16 @@ def _briefing(locale: Locale, instructions: Instructions, anchors: Anchors, tool
     )
 
 
-def _overlay(entry: OverlayEntry, model_id: str, origin: str, drained: Sequence[Transient]) -> bytes:
+def _overlay(
+    entry: OverlayEntry, draft: Draft | None, model_id: str, origin: str, drained: Sequence[Transient]
+) -> bytes:
     """What is new, and what was drained; directives are ECHO's own text, events may quote others."""
-    directives = (t.payload for t in drained if t.type == "aec_directive")
+    draft = draft or Draft()
+    directives = (*draft.directives, *(t.payload for t in drained if t.type == "aec_directive"))
     told = replace(
         entry,
         directives=tuple(_resolve_placeholders(d, model_id=model_id, model_origin=origin) for d in directives),
-        events=tuple(t.payload for t in drained if t.type == "aec_event"),
+        events=(*draft.events, *(t.payload for t in drained if t.type == "aec_event")),
     )
     return overlay_json([told])
 
@@ -174,27 +201,29 @@ def _pis(locale: Locale) -> str:
     return _resolve_placeholders(pis(locale))
 
 
-def unsealed(locale: Locale, instructions: str, tools: ToolConversion) -> Briefed:
+def unsealed(call: PipeCall, instructions: str, tools: ToolConversion) -> Briefed:
     """What stands around a conversation that is no chat of Open WebUI's: as it comes, each time anew."""
     return Briefed(
-        system=_system(locale, instructions),
+        system=_system(_pis(call.locale) if call.shared.tells_own else "", instructions) or None,
         tools=tools.tools_json(),
         names=tools.original_names,
         overlay=NO_OVERLAY,
     )
 
 
-def _system(locale: Locale, instructions: str) -> bytes:
-    text = _pis(locale) + (f"\n\n{instructions}" if instructions else "")
-    return content_json("user", [text_part(text)])
+def _system(echo: str, instructions: str) -> bytes:
+    """ECHO's prompt and the instructions as serialised Content, b"" when both are empty."""
+    text = "\n\n".join(words for words in (echo, instructions) if words)
+    return content_json("user", [text_part(text)]) if text else b""
 
 
 def _sealed(call: PipeCall, instructions: str, tools: ToolConversion) -> Sealed:
     locale = call.locale
+    echo = _pis(locale) if call.shared.tells_own else ""
     sealed = Sealed(
-        system=_system(locale, instructions).decode(),
+        system=_system(echo, instructions).decode(),
         locale=locale,
-        echo=text_hash(_pis(locale)),
+        echo=text_hash(echo),
         instructions=text_hash(instructions),
         tools="",
         names={},

@@ -107,6 +107,11 @@ class PipeCall:
         return bool(self.chat_id and self.user_message_id) and not self.chat_id.startswith(_UNSAVED_PREFIXES)
 
     @property
+    def asks_anew(self) -> bool:
+        """Whether a chat with records is asked a question, and not only for more of an answer or for another one."""
+        return (self.is_saved or self.is_temporary) and not self.continues and not self.regenerates_with_hint
+
+    @property
     def speaks_responses(self) -> bool:
         """Whether the reader is Open WebUI's page, which understands Responses events."""
         return bool(self.metadata.get("session_id") and self.message_id)

@@ -18,6 +18,7 @@ from echo_runtime.api_sessions import ApiHistory
 from echo_runtime.backends import Backends
 from echo_runtime.briefings import Briefings
 from echo_runtime.context import ContextBuilder
+from echo_runtime.drafting import Drafter
 from echo_runtime.file_backend import FileBackends
 from echo_runtime.history import HistoryBuilder
 from echo_runtime.keys import KeyRing
@@ -109,13 +110,15 @@ def assemble(shared: Services, env: Mapping[str, str]) -> Orchestrator:
     levels = Levels(live.now, backends.client_for, BACKEND)
     stores = ChatStores(shared.sessions, shared.clock)
     scopes = Scopes(catalogue)
+    vaults = partial(Vault, shared.paths)
+    drafter = Drafter(stores, vaults)
     return Orchestrator(
         backends=backends,
         files=FileBackends(shared.paths, shared.clock),
         stores=stores,
         contexts=ContextBuilder(
             levels,
-            HistoryBuilder(stores, scopes, shared.clock, partial(Vault, shared.paths)),
+            HistoryBuilder(stores, scopes, shared.clock, vaults, drafter),
             ApiHistory(scopes),
             Briefings(Templates(shared.clock), BACKEND),
             BACKEND,
@@ -124,5 +127,6 @@ def assemble(shared: Services, env: Mapping[str, str]) -> Orchestrator:
         catalogue=live,
         prices=PriceList(catalogue, shared.clock),
         clock=shared.clock,
+        drafter=drafter,
         env_base_url=env.get("GEMINI_BASE_URL", ""),
     )

@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from echo_constants import Bilingual, EchoError
+from echo_core.briefing import model_entry
 from echo_core.engine import TurnPlan
-from echo_core.overlay import NO_OVERLAY
+from echo_core.overlay import NO_OVERLAY, Told, overlay_json
 from echo_core.ports import ShadowStore
 from echo_core.routing import LEVELS, Level, Route
 from echo_protocol import (
@@ -15,13 +16,14 @@ from echo_protocol import (
     Notice,
     content_json,
     generation_settings,
+    join_contents,
     merge_content_json,
     openai_messages_to_contents,
 )
 from echo_runtime import _owui_prompts
 from echo_runtime.api_sessions import ApiHistory, retold
 from echo_runtime.attachments import Attachments
-from echo_runtime.briefings import Briefings, unsealed
+from echo_runtime.briefings import Briefed, Briefings, unsealed
 from echo_runtime.call import PipeCall
 from echo_runtime.chains import RequestChain, SavedChain
 from echo_runtime.drawing import NOT_ALLOWED, may_draw, recent
@@ -116,10 +118,11 @@ class ContextBuilder:
             raise NothingAsked(f"{len(call.body.get('messages') or [])} messages hold nothing to answer")
         tooling = await tooling_of(call, store, usual, self.backend_name, moves=settings.moves)
         if store is None or call.is_api:  # an API caller's own system message counts, each time anew
-            briefed = unsealed(call.locale, system_text, tooling.conversion)
+            briefed = unsealed(call, system_text, tooling.conversion)
         else:
             briefed = await self._briefings.brief(call, store, history, tooling.conversion, model)
-        sent, declared = history.sent(briefed.overlay), briefed.tools
+        overlay = join_contents([briefed.overlay, briefed.naming(self._briefings.model_note(model))])
+        sent, declared = history.sent(overlay), briefed.tools
         if artist is not None:  # for this one answer; what is declared in the chat stays declared
             sent, declared = recent(sent, artist.window_tokens), None
         generation = generation_settings(
@@ -141,15 +144,17 @@ class ContextBuilder:
             handed_over=tooling.toolset.handed_over,
             max_rounds=settings.max_tool_rounds,
             locale=call.locale,
-            **(_drawn(artist, level) if artist else self._routing(call, settings, level, with_tools=bool(declared))),
+            question=b"" if artist else history.question,
+            overlay=overlay,
+            **(_drawn(artist, level) if artist else self._routing(call, settings, level, briefed)),
         )
         refused = (Notice(NOT_ALLOWED),) if call.draws and artist is None else ()
         told = (notice.render(call.locale) for notice in (*refused, *history.notices, *generation.notices))
-        return Prepared(plan, reader, history, tooling.toolset, (*tooling.notices, *told), briefed.overlay)
+        return Prepared(plan, reader, history, tooling.toolset, (*tooling.notices, *told), overlay)
 
-    def _routing(self, call: PipeCall, settings: Settings, level: Level, *, with_tools: bool) -> dict[str, Any]:
+    def _routing(self, call: PipeCall, settings: Settings, level: Level, briefed: Briefed) -> dict[str, Any]:
         """The fields of a `TurnPlan` that say where the turn stands and where it may go."""
-        routes = {name: self._route(call, settings, name, with_tools=with_tools) for name in LEVELS}
+        routes = {name: self._route(call, settings, name, briefed) for name in LEVELS}
         here = routes.pop(level)
         return {
             "level": level,
@@ -159,10 +164,13 @@ class ContextBuilder:
             "window_tokens": here.window_tokens,
         }
 
-    def _route(self, call: PipeCall, settings: Settings, level: Level, *, with_tools: bool) -> Route:
+    def _route(self, call: PipeCall, settings: Settings, level: Level, briefed: Briefed) -> Route:
         model = self.model(level)
         generation = generation_settings(
-            model, _params(call, settings), include_thoughts=settings.show_thoughts, with_tools=with_tools
+            model,
+            _params(call, settings),
+            include_thoughts=settings.show_thoughts,
+            with_tools=briefed.tools is not None,
         )
         return Route(
             level=level,
@@ -171,6 +179,7 @@ class ContextBuilder:
             window_tokens=min(settings.max_context_tokens, model.window_tokens),
             scope=model.signature_scope,
             signs=model.validates_signatures,
+            note=b"" if briefed.before is None else _naming_anew(self._briefings.model_note(model)),
         )
 
     async def _conversation(self, call: PipeCall, store: ShadowStore | None, reader: Reader) -> tuple[str, Rebuilt]:
@@ -197,6 +206,11 @@ class ContextBuilder:
             question = merge_content_json(history.contents[-1], content_json("user", files))
             history = replace(history, contents=(*history.contents[:-1], question))
         return replace(history, notices=tuple(attachments.notices))
+
+
+def _naming_anew(note: str) -> bytes:
+    """The overlay entry that names a model whatever was told before."""
+    return overlay_json([model_entry(note, Told())])
 
 
 def _drawn(artist: ModelInfo, level: Level) -> dict[str, Any]:

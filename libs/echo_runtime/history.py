@@ -18,6 +18,7 @@ from echo_runtime.attachments import Attachments
 from echo_runtime.breaks import BREAKS
 from echo_runtime.call import PipeCall
 from echo_runtime.chains import Chain
+from echo_runtime.drafting import Drafter
 from echo_runtime.orphans import purge_orphans
 from echo_runtime.scopes import Reader, Scopes
 from echo_runtime.settling import Settler
@@ -76,15 +77,22 @@ class HistoryBuilder:
         scopes: tells which signatures a reader accepts.
         clock: for the age of version locks.
         vaults: the files of a user, by user id; None where large attachments are not kept.
+        drafter: prepares questions.
     """
 
     def __init__(
-        self, stores: ChatStores, scopes: Scopes, clock: Clock, vaults: Callable[[str], Vault] | None = None
+        self,
+        stores: ChatStores,
+        scopes: Scopes,
+        clock: Clock,
+        vaults: Callable[[str], Vault] | None = None,
+        drafter: Drafter | None = None,
     ) -> None:
         self._stores = stores
         self._scopes = scopes
         self._clock = clock
         self._vaults = vaults
+        self._drafter = drafter
 
     async def rebuild(self, call: PipeCall, store: ShadowStore, chain: Chain, reader: Reader) -> Rebuilt:
         """Read the chain, trust what can be trusted, recover the rest, seal what is new.
@@ -105,7 +113,9 @@ class HistoryBuilder:
         keeps = self._vaults is not None and together is None and not call.is_temporary
         attachments = Attachments(call, self._vaults(call.user_id) if self._vaults and keeps else None)
         names = together.names if together else {}
-        settler = Settler(store, self._stores, self._scopes, self._clock, call, names, attachments)
+        # What others read is prepared from nobody's own documents and memories.
+        drafter = self._drafter if together is None and call.shared.tells_own else None
+        settler = Settler(store, self._stores, self._scopes, self._clock, call, names, attachments, drafter)
         begun = len(prefix)
         rest = await self._settled(settler, call, chain, heads[begun:], shadows[begun:], prefix.parent_hash)
         await settler.write()

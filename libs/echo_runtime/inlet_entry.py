@@ -15,6 +15,8 @@ async def enter(
     metadata: dict[str, Any] | None,
     model: dict[str, Any] | None,
     request: Any = None,
+    body: dict[str, Any] | None = None,
+    event_emitter: Any = None,
 ) -> None:
     """Run a filter's stage when ECHO, or a workspace model on it, is called; never raises.
 
@@ -25,6 +27,8 @@ async def enter(
         metadata: `__metadata__`, the same object as the body's.
         model: `__model__`.
         request: `__request__`.
+        body: the request.
+        event_emitter: `__event_emitter__`.
     """
     if metadata is None or not is_echo(model):
         return
@@ -32,5 +36,13 @@ async def enter(
     own = user.get("valves")
     enabled = bool(getattr(own, "ENABLED", True))
     options = valves.model_dump() | ({} if own is None else own.model_dump())
-    given = StageInput(metadata=metadata, user=user, request=request, options=options, enabled=enabled)
+    given = StageInput(
+        metadata=metadata,
+        user=user,
+        body=body or {},
+        event_emitter=event_emitter,
+        request=request,
+        options=options,
+        enabled=enabled,
+    )
     await run_stage(name, given)

@@ -24,6 +24,7 @@ from echo_events import (
 from echo_runtime.backends import SIMULATOR_NOTICE, Backends
 from echo_runtime.call import PipeCall
 from echo_runtime.context import ContextBuilder, Prepared
+from echo_runtime.drafting import Drafter
 from echo_runtime.file_backend import FileBackends
 from echo_runtime.incidents import refusal, refuse, report
 from echo_runtime.item_ids import item_prefix
@@ -62,6 +63,7 @@ class Orchestrator:
         catalogue: what is known of models, kept fresh between turns.
         prices: what requests cost.
         clock: time.
+        drafter: prepares questions before the pipe is called.
         env_base_url: GEMINI_BASE_URL of the environment, "" when unset.
     """
 
@@ -76,6 +78,7 @@ class Orchestrator:
         catalogue: LiveCatalogue,
         prices: PriceList,
         clock: Clock,
+        drafter: Drafter,
         env_base_url: str,
     ) -> None:
         self._backends = backends
@@ -86,6 +89,7 @@ class Orchestrator:
         self._catalogue = catalogue
         self._prices = prices
         self._clock = clock
+        self.drafter = drafter
         self._env_base_url = env_base_url
 
     async def respond(self, call: PipeCall) -> Any:

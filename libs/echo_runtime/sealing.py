@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any, Final
 
 from echo_core.ports import ShadowStore, StreamEnd, TurnJournal
+from echo_core.prefix import PrefixBreak
 from echo_core.records import Resource, Seal, Shadow, ShadowState
 from echo_core.routing import Mode
 from echo_core.sealing import answer_contents, seal_shadow, signature_rows
@@ -14,6 +15,7 @@ from echo_core.turn_record import TurnRecord
 from echo_core.usage import CONTEXT_STATS_KEY, usage_shown
 from echo_events import UsageCounted
 from echo_protocol import client_hash, join_contents
+from echo_runtime.breaks import BREAKS
 from echo_runtime.call import PipeCall
 from echo_runtime.context import Prepared
 from echo_runtime.history import ASKED_KEY
@@ -138,6 +140,8 @@ class AnswerSealer:
         """Close what streams and write everything in one transaction; finished even when the caller is cancelled."""
         self._sealed = True
         self.record.close()
+        if self.record.ladder.changes and self.record.ladder.current.note and self._prepared.plan.question:
+            BREAKS.note(PrefixBreak.LEVEL, self._call.chat_id)
         await asyncio.shield(asyncio.ensure_future(self._write(state)))
 
     async def _open(self) -> None:
@@ -200,7 +204,7 @@ class AnswerSealer:
             chat_id=self._call.chat_id or API_CHAT_ID,
             role="model",
             contents_json=contents_json,
-            overlay_json=join_contents([self._prepared.overlay_json, *(dumps(c.overlay()) for c in ladder.changes)]),
+            overlay_json=join_contents([self._prepared.overlay_json, *(c.overlay() for c in ladder.changes)]),
             parent_hash=self._prepared.history.parent_hash,
             visible_text=visible_text,
             state=state,

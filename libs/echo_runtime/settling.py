@@ -18,6 +18,7 @@ from echo_runtime._owui import RowText
 from echo_runtime.adoption import former_elsewhere
 from echo_runtime.attachments import Attachments
 from echo_runtime.call import PipeCall
+from echo_runtime.drafting import Drafter
 from echo_runtime.recovery import filled, rebuilt_from_log
 from echo_runtime.running import RUNNING
 from echo_runtime.scopes import Scopes
@@ -37,6 +38,7 @@ class Settler:
         call: the user whose rights count, and the current message as the other filters left it.
         names: in a chat with several writers, who wrote each message, by message id.
         attachments: reads what belongs to questions.
+        drafter: prepares questions, None where they are sent as they are.
     """
 
     def __init__(
@@ -48,6 +50,7 @@ class Settler:
         call: PipeCall,
         names: Mapping[str, str],
         attachments: Attachments,
+        drafter: Drafter | None = None,
     ) -> None:
         self.store = store
         self._stores = stores
@@ -56,6 +59,7 @@ class Settler:
         self._call = call
         self._names = names
         self._attachments = attachments
+        self._drafter = drafter
         self.recovered = 0
         #: The first message whose words became others since it was sealed.
         self.pivot: str | None = None
@@ -165,7 +169,10 @@ class Settler:
         )
 
     async def _user_entry(self, head: RowHead, content: Any, files: Sequence[Any]) -> list[bytes]:
-        parts = await self._attachments.parts(content, files)
+        if self._drafter is None:
+            parts = await self._attachments.parts(content, files)
+        else:
+            parts = await self._drafter.parts(self._call, self._attachments, head.message_id, content, files)
         name = self._names.get(head.message_id)
         if parts and name:
             parts.insert(0, text_part(writer_words(self._call.locale, name)))

@@ -11,9 +11,10 @@ from typing import Any, Final
 
 from echo_runtime import _owui
 from echo_runtime.anchors import anchors
-from echo_runtime.call import PipeCall, request_locale
+from echo_runtime.call import Emitter, PipeCall, request_locale
 from echo_runtime.environment import machine
-from echo_runtime.turn_context import Heartbeat, TurnContext, shared_context
+from echo_runtime.loading import orchestrator
+from echo_runtime.turn_context import DRAFT_KEY, OWN_CONTEXT, Heartbeat, TurnContext, shared_context
 
 log = logging.getLogger(__name__)
 
@@ -28,12 +29,16 @@ class StageInput:
     Args:
         user: Open WebUI's user as a dict.
         metadata: Open WebUI's request metadata; the shared context is put there.
+        body: the request, after the filters that ran before.
+        event_emitter: reaches the page.
         options: the filter's Valves and UserValves by name.
         enabled: False when the user has switched the stage off.
     """
 
     metadata: MutableMapping[str, Any]
     user: Mapping[str, Any] = field(default_factory=dict)
+    body: Mapping[str, Any] = field(default_factory=dict)
+    event_emitter: Emitter | None = None
     request: Any = None
     options: Mapping[str, Any] = field(default_factory=dict)
     enabled: bool = True
@@ -60,11 +65,29 @@ async def _anchor_user(given: StageInput, shared: TurnContext) -> None:
     shared.anchors = await anchors(given.user, given.metadata, given.options, (await machine()).clock.now_s())
 
 
+async def _prepare_question(given: StageInput, shared: TurnContext) -> None:
+    call = PipeCall(
+        body=given.body,
+        user=given.user,
+        metadata=given.metadata,
+        valves=None,
+        tools={},
+        event_emitter=given.event_emitter,
+        request=given.request,
+    )
+    if not call.asks_anew:
+        return
+    draft = await (await orchestrator()).drafter.prepare(call)
+    if draft is not None:
+        given.metadata[DRAFT_KEY] = draft
+
+
 #: By the id of the filter, in the order in which they run.
 STAGES: Final[Mapping[str, Stage]] = {
     "build_environment_domain": _open_environment,
     "tcp_keepalive_filter": _keep_alive,
     "user_native_context_filter": _anchor_user,
+    OWN_CONTEXT: _prepare_question,
 }
 
 
@@ -99,6 +122,12 @@ async def run_missing_stages(call: PipeCall) -> None:
         options = switch.valves if switch is not None else {}
         enabled = switch is None or switch.active
         given = StageInput(
-            metadata=call.metadata, user=call.user, request=call.request, options=options, enabled=enabled
+            metadata=call.metadata,
+            user=call.user,
+            body=call.body,
+            event_emitter=call.event_emitter,
+            request=call.request,
+            options=options,
+            enabled=enabled,
         )
         await run_stage(name, given)

@@ -83,6 +83,18 @@ class ChatStores:
             self._tidied[user_id] = today
             await store.forget_before(self._clock.now_s() - API_KEPT_S)
 
+    async def has_sealed(self, call: PipeCall, message_id: str) -> bool:
+        """Whether a message of the call's chat has a record; makes no file where there is none."""
+        if call.is_temporary:
+            opening = self._sessions.open(call.user_id, call.chat_id)
+        else:
+            owner = await self._owner(call)
+            if not await self._sessions.exists(owner, call.chat_id):
+                return False
+            opening = self._sessions.open(owner, call.chat_id)
+        async with opening as store:
+            return await store.get_message_shadow(message_id) is not None
+
     @asynccontextmanager
     async def open_imported(self, call: PipeCall) -> AsyncIterator[ShadowStore | None]:
         """What an administrator imported for the owner of the call's chat, None when there is nothing."""

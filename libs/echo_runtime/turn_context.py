@@ -14,6 +14,12 @@ from echo_constants import Locale
 
 METADATA_KEY: Final = "_echo"
 
+#: Where the Draft of the current message rides beside it. Source: docs/design.md section 1.
+DRAFT_KEY: Final = "_echo_user_parts_draft"
+
+#: The filter and stage by which ECHO tells the model about itself and prepares questions.
+OWN_CONTEXT: Final = "new_context_filter"
+
 _NOTHING: Final[Mapping[str, str]] = MappingProxyType({})
 
 #: What became of a stage: it did its work, somebody switched it off, or it broke and was told in the log.
@@ -69,6 +75,11 @@ class TurnContext:
     anchors: Anchors = field(default_factory=Anchors)
     waits: bool = False
     waits_begun: int = 0
+
+    @property
+    def tells_own(self) -> bool:
+        """Whether ECHO tells the model anything of its own: False when somebody switched that off."""
+        return self.stages.get(OWN_CONTEXT) != "off"
 
 
 def shared_context(metadata: MutableMapping[str, Any]) -> TurnContext:

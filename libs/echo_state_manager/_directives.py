@@ -52,7 +52,7 @@ async def drain(tx: Transaction, asking: Asking, build: OverlayBuilder) -> bytes
     rows = await tx.rows(SELECT_SETTING, (key,))
     kept = json.loads(from_sql(rows[0][0])) if rows and rows[0][0] is not None else None
     if kept is None:
-        waiting = await tx.rows(_ANYTHING)
+        waiting = await tx.rows(_ANYTHING) if asking.takes else []
         drained = _transients(await tx.rows(_PENDING, (json_ids(asking.chain),))) if waiting else []
         kept = {"drained": [transient.id for transient in drained], "overlays": {}}
     elif asking.model_id not in kept["overlays"]:

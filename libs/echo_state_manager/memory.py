@@ -164,7 +164,8 @@ class MemoryShadowStore:
         chain = set(asking.chain)
         if asking.question_id not in self._drained:
             held = {resource_id for resource_id, answer_id in self._drains if answer_id in chain}
-            pending = [t for t in self._transients.values() if t.id not in held and t.anchor_message_id in {"", *chain}]
+            waiting = self._transients.values() if asking.takes else ()
+            pending = [t for t in waiting if t.id not in held and t.anchor_message_id in {"", *chain}]
             self._drained[asking.question_id] = sorted(pending, key=lambda t: t.created_at_s), {}
         drained, overlays = self._drained[asking.question_id]
         if asking.model_id not in overlays:

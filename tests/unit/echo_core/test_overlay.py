@@ -56,6 +56,12 @@ def test_the_order_holds_whatever_is_missing(parts: list[object], shown: list[st
     assert texts(render(message(*parts), overlay_json([ENTRY]))) == shown
 
 
+def test_of_several_models_the_last_one_is_named_where_the_first_was() -> None:
+    names = [Artifact(id="AEC_modele", attributes={"model": name}).xml() for name in ("a", "b", "c")]
+    entries = [OverlayEntry(notes=(names[0], NOTE)), OverlayEntry(notes=(names[1],)), OverlayEntry(notes=(names[2],))]
+    assert texts(render(message(text_part("Hi")), overlay_json(entries))) == [names[2], NOTE, "Hi"]
+
+
 def test_an_artifact_that_a_user_types_stays_among_the_users_words() -> None:
     asked = message(*user_parts(PREVIEW), *user_parts(EVENT))
     shown = texts(render(asked, overlay_json([ENTRY])))

@@ -1,6 +1,7 @@
 """Levels: where a turn may start, what moves it, and what its requests then look like."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from echo_constants import EchoError
 from echo_core import TurnEngine, TurnPlan, TurnRecord
 from echo_core.level_tool import NAME
+from echo_core.overlay import OverlayEntry, overlay_json, render
 from echo_core.routing import LEVELS, MAX_MOVES, Ladder, Level, Route, higher, least_level, level_of, mode_of
 from echo_events import NoticeShown, TextStreamed, ToolCalled, ToolFinished, TurnEvent, TurnFinished
 from echo_gemini_client import (
@@ -28,7 +30,7 @@ from echo_gemini_client import (
     SpendLimit,
     TermsViolation,
 )
-from echo_protocol import check_turn_shape, parse_contents
+from echo_protocol import check_turn_shape, join_contents, parse_contents
 from scripted import FakeClock, ListJournal, ListMedia, ScriptedBackend, ScriptedTools, call, chunk
 
 USER = b'{"role":"user","parts":[{"text":"Hi"}]}'
@@ -123,12 +125,28 @@ async def test_the_model_hands_over_and_its_successor_reads_the_plan() -> None:
     assert turn.notices == ["Niveau de modèle : LITE → PRO"]
     assert turn.tools.requests == [], "the tool never reaches Open WebUI"
     [change] = turn.record.ladder.changes
-    assert change.overlay() == {
+    assert json.loads(change.overlay()) == [{
         "kind": "route", "cause": "cognitive", "from": "LITE", "to": "PRO", "model_id": "model-PRO", "hop": 1,
         "why": "plan 1",
-    }  # fmt: skip
+    }]  # fmt: skip
     cards = [event.call_id for event in turn.events if isinstance(event, ToolCalled | ToolFinished)]
     assert len(cards) == 2 and len(set(cards)) == 1
+
+
+async def test_the_question_names_the_model_that_answers_from_then_on() -> None:
+    def naming(level: str) -> bytes:
+        return overlay_json([OverlayEntry(notes=(f'<artifact id="AEC_modele" model="{level}"/>',))])
+
+    routes = [route(level, note=naming(level)) for level in ("FLASH", "PRO")]
+    asked = render(b"[" + USER + b"]", naming("LITE"))
+    plan = replace(plan_on("LITE", *routes), contents=[asked], question=b"[" + USER + b"]", overlay=naming("LITE"))
+    turn = await Turn(Backend(move("PRO"), move("FLASH"), [DONE])).run(plan)
+    requests = turn.backend.requests
+    named = [request["contents"][0]["parts"][0]["text"] for request in requests]
+    assert [text.split('"')[3] for text in named] == ["LITE", "PRO", "FLASH"]
+    assert [len(request["contents"][0]["parts"]) for request in requests] == [2, 2, 2]
+    sealed = join_contents([naming("LITE"), *(change.overlay() for change in turn.record.ladder.changes)])
+    assert json.loads(render(b"[" + USER + b"]", sealed)) == [requests[2]["contents"][0]]
 
 
 async def test_it_also_goes_down_and_other_calls_of_the_step_run() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from echo_aec import EchoAEC, Transient, parse_artifact
 from echo_constants import ECHO_VERSION, LOCALES, Locale
+from echo_core.draft import Draft
 from echo_core.overlay import NO_OVERLAY, parse_overlay
 from echo_prompts import pis
 from echo_protocol import Catalogue, convert_owui_tools
@@ -17,6 +18,7 @@ from echo_runtime.briefings import Briefed, Briefings
 from echo_runtime.history import Rebuilt
 from echo_runtime.placeholders import MODEL_PLACEHOLDERS
 from echo_runtime.templates import Templates
+from echo_runtime.turn_context import DRAFT_KEY, OWN_CONTEXT, TurnContext
 from echo_state_manager import MemoryShadowStore
 from scripted import FakeClock
 
@@ -70,6 +72,7 @@ class Chat:
 
 
 def system_of(briefed: Briefed) -> str:
+    assert briefed.system is not None
     return str(json.loads(briefed.system)["parts"][0]["text"])
 
 
@@ -208,6 +211,55 @@ async def test_what_waits_is_told_beside_the_question_with_its_placeholders_fill
     assert entry.directives == (f"Be {model_id} of Google AI Studio.",)
     assert entry.events == ("It said ##MODEL_ID##.",)
     assert (await chat.ask()).overlay == NO_OVERLAY
+
+
+async def test_what_a_draft_brings_is_told_before_what_waits() -> None:
+    chat = Chat()
+    event = Transient(id="e", type="aec_event", name="x", payload="second", created_at_s=1)
+    await EchoAEC(chat.store).push(event)
+    chat.metadata[DRAFT_KEY] = Draft(directives=("By ##MODEL_ORIGIN##.",), events=("first ##MODEL_ID##",))
+    [entry] = parse_overlay((await chat.ask()).overlay)
+    assert entry.directives == ("By Google AI Studio.",)
+    assert entry.events == ("first ##MODEL_ID##", "second")
+    assert (await chat.ask(shared=True)).overlay == NO_OVERLAY
+
+
+async def test_a_model_is_named_once_until_another_answers() -> None:
+    chat = Chat()
+    first = await chat.ask()
+    overlay = first.naming("<a/>")
+    assert [entry.notes for entry in parse_overlay(overlay)] == [("<a/>",)]
+    chat.overlays.append(overlay)
+    second = await chat.ask()
+    assert second.naming("<a/>") == NO_OVERLAY
+    assert second.naming("<b/>") != NO_OVERLAY
+
+
+async def test_where_it_is_switched_off_nothing_of_echos_own_is_told() -> None:
+    chat = Chat()
+    await chat.ask("Mine.")
+    await EchoAEC(chat.store).push(Transient(id="e", type="aec_event", name="x", payload="news", created_at_s=1))
+    chat.metadata |= {"_echo": TurnContext(stages={OWN_CONTEXT: "off"}), DRAFT_KEY: Draft(directives=("d",))}
+    off = await chat.ask("Mine.")
+    [note] = map(parse_artifact, notes_of(off))
+    assert [(item.tag, item.text) for item in note.items] == [("echo", "")]
+    assert off.naming("<a/>") == NO_OVERLAY
+    [entry] = parse_overlay(off.overlay)
+    assert (entry.directives, entry.events) == ((), ())
+    chat.metadata.pop("_echo")
+    chat.metadata.pop(DRAFT_KEY)
+    [back] = parse_overlay((await chat.ask("Mine.")).overlay)
+    assert back.events == ("news",)
+
+
+async def test_a_chat_that_begins_switched_off_has_only_its_own_instructions(kept: dict[str, str]) -> None:
+    chat = Chat()
+    chat.metadata["_echo"] = TurnContext(stages={OWN_CONTEXT: "off"})
+    assert system_of(await chat.ask("Mine.")) == "Model.\n\nFolder of Ada.\n\nMine."
+    kept |= {"model": "", "folder": ""}
+    bare = Chat()
+    bare.metadata["_echo"] = TurnContext(stages={OWN_CONTEXT: "off"})
+    assert (await bare.ask()).system is None
 
 
 @pytest.mark.parametrize("locale", LOCALES)
