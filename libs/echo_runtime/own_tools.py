@@ -1,5 +1,6 @@
 """Tools that ECHO adds to the user's own, in the shape of Open WebUI's `__tools__`."""
 
+import hashlib
 import json
 import re
 from collections.abc import Mapping
@@ -16,6 +17,8 @@ OWN_TYPE: Final = "echo"
 #: Characters of one reading when the model names no end. Source: our choice, about 15,000 tokens.
 _PAGE_CHARS: Final = 60_000
 _MAX_PAGE_CHARS: Final = 200_000
+#: Hexadecimal digits of a user's hash: enough for the writers of one chat.
+_TAG_CHARS: Final = 12
 _RANGE: Final = re.compile(r"\s*(?:(?P<start>\d+)\s*(?:-\s*(?P<end>\d+)?)?|-\s*(?P<last>\d+))\s*")
 
 _READ_SPEC: Final = {
@@ -57,16 +60,29 @@ def output_id(answer_id: str, card_id: str) -> str:
     return f"{card_id}@{answer_id}"
 
 
-def read_tool_output_entry(store: ShadowStore) -> dict[str, Any]:
+def kept_for(card_id: str, user_id: str) -> str:
+    """What stands for a call in the records of results: others who write in the chat do not find it.
+
+    Args:
+        card_id: of the call.
+        user_id: for whom the tool ran.
+    """
+    return f"{card_id}.{hashlib.sha256(user_id.encode()).hexdigest()[:_TAG_CHARS]}"
+
+
+def read_tool_output_entry(store: ShadowStore, user_id: str) -> dict[str, Any]:
     """`read_tool_output(id, range)` over the records of one chat.
 
-    The store belongs to one chat and its owner, so nothing else can be read.
+    Args:
+        store: belongs to one chat, so no other chat's results can be read.
+        user_id: who reads: only results of tools that ran for the same person.
     """
 
     async def read_tool_output(id: str = "", range: str = "") -> str:  # noqa: A002 (the names that the model sees)
         card_id, _, answer_id = str(id).strip().partition("@")
         start, end = _span(str(range or ""))
-        kept = await store.read_tool_output(answer_id, card_id, start, end) if card_id and answer_id else None
+        key = kept_for(card_id, user_id)
+        kept = await store.read_tool_output(answer_id, key, start, end) if card_id and answer_id else None
         if kept is None:
             raise OutputError(f"No result is kept under the id {str(id)[:100]!r} in this chat.")
         if not kept.text:

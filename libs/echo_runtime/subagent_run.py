@@ -33,7 +33,7 @@ from echo_events import (
 from echo_prompts import subagent_question, subagent_words
 from echo_protocol import Backend, ModelInfo, content_json, convert_owui_tools, generation_settings, text_part
 from echo_runtime.call import PipeCall
-from echo_runtime.own_tools import READ_TOOL_OUTPUT, output_id
+from echo_runtime.own_tools import READ_TOOL_OUTPUT, kept_for, output_id
 from echo_runtime.sealing import NoJournal
 from echo_runtime.subagent_report import exchange_text, result_text
 from echo_runtime.tool_approval import ToolApproval
@@ -308,12 +308,13 @@ class Agent:
         if store is None or not seat.card_id or not self._record.hops:
             return ""
         text = await to_thread.run_sync(exchange_text, self._order.task, self._order.context, list(self._record.hops))
+        name = f"{seat.card_id}.exchange"
         try:
-            await store.keep_tool_output(seat.answer_id, f"{seat.card_id}.exchange", text)
+            await store.keep_tool_output(seat.answer_id, kept_for(name, self._around.call.user_id), text)
         except StateError as error:
             log.warning("the exchange of a sub-agent could not be kept: %s", error)
             return ""
-        return output_id(seat.answer_id, f"{seat.card_id}.exchange")
+        return output_id(seat.answer_id, name)
 
 
 def _billed(entry: RoundUsage, name: str) -> RoundUsage:

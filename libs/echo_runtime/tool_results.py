@@ -14,7 +14,7 @@ from echo_core.ports import ShadowStore, ToolOutcome, ToolRequest
 from echo_protocol import InlineDataPart, Part, TextPart, inline_data_part, split_tool_output, wrap_tool_output
 from echo_runtime import _owui
 from echo_runtime.call import PipeCall
-from echo_runtime.own_tools import READ_TOOL_OUTPUT, SEARCH_WEB, output_id, search_sources
+from echo_runtime.own_tools import READ_TOOL_OUTPUT, SEARCH_WEB, kept_for, output_id, search_sources
 from echo_utils import well_formed
 
 log = logging.getLogger(__name__)
@@ -173,8 +173,9 @@ class ResultReader:
         how = "The rest is lost."
         if self._store is not None:
             name = output_id(self._answer_id, request.card_id)
+            key = kept_for(request.card_id, self._call.user_id)
             try:
-                await self._store.keep_tool_output(self._answer_id, request.card_id, text[:MAX_KEPT_CHARS])
+                await self._store.keep_tool_output(self._answer_id, key, text[:MAX_KEPT_CHARS])
                 how = f'Read on with {READ_TOOL_OUTPUT}(id="{name}", range="{limit_chars}-{2 * limit_chars}").'
             except StateError as error:
                 log.warning("a tool's result could not be kept: %s", error)

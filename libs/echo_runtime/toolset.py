@@ -70,7 +70,7 @@ def tools_of(call: PipeCall, store: ShadowStore | None, extra: Mapping[str, Entr
         if READ_TOOL_OUTPUT in runnable:
             left_out.append((READ_TOOL_OUTPUT, _TAKEN))
             specs = [spec for spec in specs if spec["name"] != READ_TOOL_OUTPUT]
-        runnable[READ_TOOL_OUTPUT] = own = read_tool_output_entry(store)
+        runnable[READ_TOOL_OUTPUT] = own = read_tool_output_entry(store, call.user_id)
         specs.append(own["spec"])
     if not call.is_api:
         native = {name for name, _ in _specs_in([entry.get("spec") for entry in entries.values()])}

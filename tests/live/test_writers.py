@@ -20,6 +20,10 @@ class Tools:
         :param key: what to look up
         """
         return f"value of {key}"
+
+    def secret_report(self) -> str:
+        """Write a report that is longer than a model is shown."""
+        return "line of a report\\n" * 20_000 + "the herons nest at pier nine"
 '''
 OWN_PROMPT = "Ada likes to be called Countess."
 LATER_PROMPT = "Ada likes to be called Duchess."
@@ -122,6 +126,25 @@ def test_whatever_another_account_does_in_a_chat_it_gets_nothing_of_the_owners(
             turn = joined.regenerate(last, guided="Shorter." if "hint" in move else "")
     assert_nothing_of(joined.body(turn), signatures)
     assert_nothing_of(joined.body(joined.ask("Bob again.")), signatures)
+
+
+@pytest.mark.parametrize("where", ["the shared chat", "a chat of their own"])
+def test_the_rest_of_a_long_result_is_read_by_nobody_else(
+    live: Live, talk: Conversation, bob: Client, toolkit: str, where: str
+) -> None:
+    kept = "pier nine"
+    told = talk.bodies(talk.ask("call secret_report {}"))[-1].text.rpartition('read_tool_output(id=\\"')[2]
+    read_on = f'call read_tool_output {{"id": "{told.partition(chr(92))[0]}", "range": "-40"}}'
+    if where == "the shared chat":
+        talk.shared_with(bob, mode="continue")
+        other = talk.joined_by(bob)
+    else:
+        other = Conversation(bob, live.sim)
+    other.extra = {"tool_ids": [toolkit]}
+    tried = other.bodies(other.ask(read_on))
+    assert "No result is kept" in tried[-1].text
+    assert not [body for body in tried if kept in body.text]
+    assert kept in talk.bodies(talk.ask(read_on))[-1].text, "the owner reads on"
 
 
 def test_what_open_webui_itself_shows_and_exports_holds_no_signature_and_no_prompt(

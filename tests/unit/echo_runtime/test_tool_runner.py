@@ -11,7 +11,7 @@ import pytest
 from echo_core.ports import ToolOutcome, ToolRequest
 from echo_protocol import InlineDataPart
 from echo_runtime import PipeCall, _owui, tool_runner
-from echo_runtime.own_tools import read_tool_output_entry
+from echo_runtime.own_tools import OutputError, kept_for, read_tool_output_entry
 from echo_runtime.tool_approval import DENIED, NOBODY
 from echo_runtime.tool_results import MAX_RESULT_CHARS, ResultReader
 from echo_runtime.tool_runner import OwuiToolRunner
@@ -128,7 +128,7 @@ async def test_what_is_cut_off_can_be_read_on_by_the_id_that_is_told() -> None:
         return whole
 
     store = MemoryShadowStore()
-    own = read_tool_output_entry(store)
+    own = read_tool_output_entry(store, call_of().user_id)
     runner = runner_of({"tool": entry(tool), "read_tool_output": own}, store=store)
     cut = (await outcomes(runner, ToolRequest(card_id="call_1_0", name="tool", args={})))["call_1_0"]
     told = cut.text.rpartition("read_tool_output(")[2]
@@ -146,9 +146,16 @@ async def test_what_is_cut_off_can_be_read_on_by_the_id_that_is_told() -> None:
 )
 async def test_ranges_as_a_model_writes_them(span: str, got: str) -> None:
     store = MemoryShadowStore()
-    await store.keep_tool_output("m", "c", "0123456789")
-    text = await read_tool_output_entry(store)["callable"](id="c@m", range=span)
+    await store.keep_tool_output("m", kept_for("c", "ada"), "0123456789")
+    text = await read_tool_output_entry(store, "ada")["callable"](id="c@m", range=span)
     assert text.partition("\n")[2] == got
+
+
+async def test_nobody_else_who_writes_in_the_chat_reads_a_result() -> None:
+    store = MemoryShadowStore()
+    await store.keep_tool_output("m", kept_for("c", "ada"), "0123456789")
+    with pytest.raises(OutputError, match="No result is kept"):
+        await read_tool_output_entry(store, "bob")["callable"](id="c@m")
 
 
 @pytest.mark.parametrize(
@@ -164,8 +171,8 @@ async def test_ranges_as_a_model_writes_them(span: str, got: str) -> None:
 )
 async def test_what_cannot_be_read_is_an_answer_that_the_model_can_act_on(args: dict[str, Any], told: str) -> None:
     store = MemoryShadowStore()
-    await store.keep_tool_output("m", "c", "0123456789")
-    runner = runner_of({"read_tool_output": read_tool_output_entry(store)}, store=store)
+    await store.keep_tool_output("m", kept_for("c", "ada"), "0123456789")
+    runner = runner_of({"read_tool_output": read_tool_output_entry(store, "ada")}, store=store)
     [outcome] = (await outcomes(runner, ToolRequest(card_id="c", name="read_tool_output", args=args))).values()
     assert told in outcome.response["error"]
 
