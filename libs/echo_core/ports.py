@@ -184,6 +184,10 @@ class ShadowStore(DirectiveStore, Protocol):
         """Several values of `echo_settings` by key; absent ones are left out."""
         ...
 
+    async def settings_beginning(self, prefix: str) -> Mapping[str, str]:
+        """The values of `echo_settings` whose keys begin so, by key; those that cannot be read are left out."""
+        ...
+
     async def save_setting(self, key: str, value: str) -> None:
         """Write one value of `echo_settings`."""
         ...

@@ -23,6 +23,9 @@ MODES: Final[tuple[Mode, ...]] = ("AUTO", "AUTO_PRO", "LITE", "FLASH", "PRO")
 _FLASH_FROM: Final = 0.20
 _PRO_FROM: Final = 0.35
 
+#: The fill rule for people to see: from which share of the window on which level is the least.
+FILL_RULE: Final[tuple[tuple[float, Level], ...]] = ((_FLASH_FROM, "FLASH"), (_PRO_FROM, "PRO"))
+
 #: Voluntary changes in one turn; a model that goes on asking is told to work where it is. Source: our choice, twice up
 #: and down again.
 MAX_MOVES: Final = 4

@@ -40,7 +40,12 @@ def error_from_failure(failure: Failure, *, model: str, secrets: Iterable[str]) 
     detail = mask_secrets(" ".join(part for part in parts if part), secrets)[:_MAX_DETAIL_CHARS]
     url = failure.url if _is_google(failure.url) else _ACCOUNT_URL
     return _CLASSES[failure.kind](
-        detail, retry_after_s=failure.retry_after_s, model=failure.model or model, limit=failure.limit, url=url
+        detail,
+        retry_after_s=failure.retry_after_s,
+        model=failure.model or model,
+        limit=failure.limit,
+        quota_id=failure.quota_id,
+        url=url,
     )
 
 

@@ -8,15 +8,21 @@ from typing import Any, Final
 
 import anyio
 from fastapi import FastAPI, HTTPException
-from starlette.routing import BaseRoute
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
 
 from echo_paths import EchoPaths
+from echo_runtime._owui_hud import any_is_echo, display_for
 from echo_runtime.backends import is_simulator
+from echo_runtime.hud_host import own_chat, running_hud
+from echo_runtime.hud_routes import HudHost, build_hud_routes
 from echo_runtime.key_probe import GeminiKeyProbe
 from echo_runtime.key_routes import build_routes
 from echo_runtime.key_service import KeyService
 from echo_runtime.keys import GEMINI_KEY_VARIABLE, KeyRing
 from echo_runtime.lifecycle import PIPE_ID, Lifecycle
+from echo_runtime.page_loader import LOADER_PATH, loader_response
 from echo_runtime.purge import Purger
 from echo_runtime.retention import Retention
 from echo_runtime.retrieval import VectorPurge
@@ -94,10 +100,23 @@ class OwuiHost:
         routes: list[BaseRoute] = build_routes(
             service, self._identity, user=get_verified_user, admin=get_admin_user, active=self._require_active
         )
+        routes += self._hud_routes()
         for route in routes:
             setattr(route, _MARK, _OWNER)
         self.remove_routes()
         self._app.router.routes[:0] = routes
+
+    def _hud_routes(self) -> list[BaseRoute]:
+        """The HUD's data, and the file by which the page starts it."""
+        from open_webui.utils.auth import get_verified_user
+
+        async def loader(request: Request) -> Response:
+            others = [route for route in self._app.router.routes if getattr(route, _MARK, None) != _OWNER]
+            return await loader_response(request, others, active=await self._is_active())
+
+        host = HudHost(hud=running_hud, open_chat=own_chat, display=display_for, is_echo=any_is_echo)
+        data = build_hud_routes(host, user=get_verified_user, active=self._require_active)
+        return [Route(LOADER_PATH, loader, methods=["GET", "HEAD"]), *data]
 
     def remove_routes(self) -> None:
         """As `LifecycleHost`."""
@@ -162,11 +181,14 @@ class OwuiHost:
 
     async def _require_active(self) -> None:
         """Routes outlive their function in the other workers, and when it is deleted."""
+        if not await self._is_active():
+            raise HTTPException(404)
+
+    async def _is_active(self) -> bool:
         from open_webui.models.functions import Functions
 
         function = await Functions.get_function_by_id(self._function_id)
-        if function is None or not function.is_active:
-            raise HTTPException(404)
+        return function is not None and bool(function.is_active)
 
 
 def _readable(stored: Any) -> dict[str, Any] | None:

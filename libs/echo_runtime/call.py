@@ -128,6 +128,13 @@ class PipeCall:
         return str(model.get("id") or self.body.get("model") or "echo")
 
     @property
+    def zone_name(self) -> str:
+        """The reader's time zone as the page tells it, "" when it does not."""
+        variables = self.metadata.get("variables")
+        told = variables.get("{{CURRENT_TIMEZONE}}") if isinstance(variables, Mapping) else None
+        return str(told or "")
+
+    @property
     def locale(self) -> Locale:
         """The reader's language."""
         return self.shared.locale or request_locale(self.metadata, self.request)

@@ -21,9 +21,11 @@ from echo_runtime.context import ContextBuilder
 from echo_runtime.drafting import Drafter
 from echo_runtime.file_backend import FileBackends
 from echo_runtime.history import HistoryBuilder
+from echo_runtime.hud import Hud
 from echo_runtime.keys import KeyRing
 from echo_runtime.levels import Levels
 from echo_runtime.live_catalogue import LiveCatalogue
+from echo_runtime.local_quota import LocalQuota
 from echo_runtime.metering import PriceList
 from echo_runtime.orchestrator import Orchestrator
 from echo_runtime.recovery import Recovery
@@ -109,6 +111,7 @@ def assemble(shared: Services, env: Mapping[str, str]) -> Orchestrator:
     backends = Backends(shared.keys, shared.clock, env)
     levels = Levels(live.now, backends.client_for, BACKEND)
     stores = ChatStores(shared.sessions, shared.clock)
+    quota = LocalQuota(shared.identity, shared.clock)
     scopes = Scopes(catalogue)
     vaults = partial(Vault, shared.paths)
     drafter = Drafter(stores, vaults)
@@ -126,6 +129,7 @@ def assemble(shared: Services, env: Mapping[str, str]) -> Orchestrator:
         scopes=scopes,
         catalogue=live,
         prices=PriceList(catalogue, shared.clock),
+        hud=Hud(stores, quota, quota, live.now, shared.clock),
         clock=shared.clock,
         drafter=drafter,
         env_base_url=env.get("GEMINI_BASE_URL", ""),

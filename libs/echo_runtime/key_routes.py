@@ -37,10 +37,11 @@ class KeyForm(BaseModel):
     key: SecretStr
 
 
-class _EchoRoute(APIRoute):
+class EchoRoute(APIRoute):
     """Answers ECHO's errors with their code and their text in both languages; nothing is cached."""
 
     def get_route_handler(self) -> Callable[[Request], Any]:
+        """As FastAPI asks for it."""
         handler = super().get_route_handler()
 
         async def guarded(request: Request) -> Response:
@@ -80,7 +81,7 @@ def build_routes(
         admin: the same for administrators.
         active: FastAPI dependency that refuses while ECHO is switched off.
     """
-    router = APIRouter(prefix="/echo", route_class=_EchoRoute, dependencies=[Depends(active)])
+    router = APIRouter(prefix="/echo", route_class=EchoRoute, dependencies=[Depends(active)])
     _add_page(router)
     _add_user_routes(router, service, user)
     _add_admin_routes(router, service, admin)

@@ -21,6 +21,11 @@ class PriceList:
         self._catalogue = catalogue
         self._clock = clock
 
+    @property
+    def now_s(self) -> float:
+        """The moment whose prices hold, epoch seconds."""
+        return self._clock.now_s()
+
     def priced(self, rounds: Sequence[RoundUsage]) -> list[RoundUsage]:
         """The same requests, each with the price that holds for its model and size today, None where none is known."""
         today = dt.datetime.fromtimestamp(self._clock.now_s(), dt.UTC).date()

@@ -26,6 +26,7 @@ from echo_runtime.call import PipeCall
 from echo_runtime.context import ContextBuilder, Prepared
 from echo_runtime.drafting import Drafter
 from echo_runtime.file_backend import FileBackends
+from echo_runtime.hud import Hud
 from echo_runtime.incidents import refusal, refuse, report
 from echo_runtime.item_ids import item_prefix
 from echo_runtime.keepalive import kept_alive
@@ -62,6 +63,7 @@ class Orchestrator:
         scopes: names the scope of what is signed.
         catalogue: what is known of models, kept fresh between turns.
         prices: what requests cost.
+        hud: shows the Context Gauge and counts requests.
         clock: time.
         drafter: prepares questions before the pipe is called.
         env_base_url: GEMINI_BASE_URL of the environment, "" when unset.
@@ -77,6 +79,7 @@ class Orchestrator:
         scopes: Scopes,
         catalogue: LiveCatalogue,
         prices: PriceList,
+        hud: Hud,
         clock: Clock,
         drafter: Drafter,
         env_base_url: str,
@@ -88,6 +91,7 @@ class Orchestrator:
         self._scopes = scopes
         self._catalogue = catalogue
         self._prices = prices
+        self._hud = hud
         self._clock = clock
         self.drafter = drafter
         self._env_base_url = env_base_url
@@ -179,7 +183,8 @@ class Orchestrator:
             yield NoticeShown(problem.user_message(call.locale), "warning")
         waits = WaitNotices(call, self._clock)
         sealer = AnswerSealer(call, store, prepared, self._scopes, self._prices, settings.model_selection)
-        around = self._surroundings(call, settings, store, prepared, sealer, self._files.around(endpoint, call))
+        hud = self._hud.turn(call, self._files.around(endpoint, call))
+        around = self._surroundings(call, settings, store, prepared, sealer, hud.backend)
         engine = TurnEngine(
             backend=around.backend,
             tools=turn_runner(around, sealer.answer_id),
@@ -205,13 +210,22 @@ class Orchestrator:
                         sealer.handed_over = tuple(one.call_id for one in event.calls)
                     if isinstance(event, TurnFinished):
                         await sealer.seal("complete")
+                        if line := await hud.line(store):
+                            yield NoticeShown(line)
                     yield event
         finally:
             await waits.over()
+            hud.over(sealer.record.rounds)
             self._catalogue.refresh_soon(settings.base_url, endpoint.client.list_models)
+
+    @property
+    def hud(self) -> Hud:
+        """Makes the gauges."""
+        return self._hud
 
     async def aclose(self) -> None:
         """End what runs between turns and the connections to Gemini."""
+        await self._hud.aclose()
         await self._catalogue.aclose()
         await self._backends.aclose()
 

@@ -15,6 +15,7 @@ from echo_core.turn_record import TurnRecord
 from echo_core.usage import CONTEXT_STATS_KEY, usage_shown
 from echo_events import UsageCounted
 from echo_protocol import client_hash, join_contents
+from echo_runtime.answer_figures import Settled, figure_settings
 from echo_runtime.breaks import BREAKS
 from echo_runtime.call import PipeCall
 from echo_runtime.context import Prepared
@@ -166,7 +167,7 @@ class AnswerSealer:
                 shadow=shadow,
                 signatures=signature_rows(shadow, self._scopes.name_of(shadow)),
                 tool_io_json=dumps(self.record.tool_io) if self.record.tool_io else None,
-                settings={**await self._stats(self._store), **self._level()},
+                settings={**await self._stats(self._store), **await self._figures(self._store), **self._level()},
             )
         )
 
@@ -176,6 +177,18 @@ class AnswerSealer:
             return {}
         before = await context_stats(store)
         return {CONTEXT_STATS_KEY: before.after(self._prices.priced(self.record.rounds)).to_json()}
+
+    async def _figures(self, store: ShadowStore) -> dict[str, str]:
+        if self._call.is_api:
+            return {}
+        settled = Settled(
+            message_id=self._message_id,
+            at_s=int(self._prices.now_s),
+            plan=self._prepared.plan,
+            record=self.record,
+            policy=self._policy,
+        )
+        return await figure_settings(self._call, store, settled, self._prices.priced(self.record.rounds))
 
     def _asked(self) -> dict[str, str]:
         """Which question is answered; where the next one hangs elsewhere, the conversation branched."""

@@ -12,6 +12,7 @@ from typing import Any, Final
 from echo_runtime import _owui
 from echo_runtime.anchors import anchors
 from echo_runtime.call import Emitter, PipeCall, request_locale
+from echo_runtime.display import display_of
 from echo_runtime.environment import machine
 from echo_runtime.loading import orchestrator
 from echo_runtime.turn_context import DRAFT_KEY, OWN_CONTEXT, Heartbeat, TurnContext, shared_context
@@ -82,12 +83,17 @@ async def _prepare_question(given: StageInput, shared: TurnContext) -> None:
         given.metadata[DRAFT_KEY] = draft
 
 
+async def _place_gauge(given: StageInput, shared: TurnContext) -> None:
+    shared.display = display_of(given.options, given.options)
+
+
 #: By the id of the filter, in the order in which they run.
 STAGES: Final[Mapping[str, Stage]] = {
     "build_environment_domain": _open_environment,
     "tcp_keepalive_filter": _keep_alive,
     "user_native_context_filter": _anchor_user,
     OWN_CONTEXT: _prepare_question,
+    "app_drawer_filter": _place_gauge,
 }
 
 

@@ -54,6 +54,10 @@ class Anchors:
     places: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
 
 
+#: Where the user sees the Context Gauge: in the page, as a line under each answer, or nowhere.
+Display = Literal["page", "line", "off"]
+
+
 @dataclass(slots=True)
 class TurnContext:
     """Filled stage by stage; read by the pipe.
@@ -64,6 +68,7 @@ class TurnContext:
         notices: what the user is told before the answer, in the user's language.
         heartbeat: None = the turn may be silent.
         anchors: the person, time and place of the turn.
+        display: where the Context Gauge is shown.
         waits: whether a line of status says at present what the turn waits for.
         waits_begun: how many such lines there were.
     """
@@ -73,6 +78,7 @@ class TurnContext:
     notices: list[str] = field(default_factory=list)
     heartbeat: Heartbeat | None = None
     anchors: Anchors = field(default_factory=Anchors)
+    display: Display = "page"
     waits: bool = False
     waits_begun: int = 0
 

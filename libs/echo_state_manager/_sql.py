@@ -179,6 +179,9 @@ SELECT_SETTING: Final = f"SELECT {opened('value', text=True)} FROM echo_settings
 SELECT_SETTINGS: Final = f"""
     SELECT key, {opened("value", text=True)} FROM echo_settings WHERE key IN (SELECT value FROM json_each(?))"""
 
+SELECT_SETTINGS_BEGINNING: Final = f"""
+    SELECT key, {opened("value", text=True)} FROM echo_settings WHERE substr(key, 1, ?) = ?"""
+
 #: The first one wins; touching the row that is there makes SQLite return it.
 CLAIM_SETTING: Final = f"""
     INSERT INTO echo_settings (key, value, updated_at, encrypted) VALUES (?, echo_seal(?), ?, echo_encrypts())

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -151,6 +151,21 @@ class IdentityStore:
                 "INSERT INTO user_settings VALUES (?, ?, ?, ?) ON CONFLICT (user_id, key)"
                 " DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at",
                 (user_id, key, value, transaction.now_s),
+            )
+
+        await database.write(job)
+
+    async def revise_setting(self, user_id: str, key: str, revise: Callable[[str | None], str]) -> None:
+        """Replace a user's setting by what `revise` makes of it (None = absent); no other process comes between."""
+        database, _ = await self._ready()
+
+        async def job(transaction: Transaction) -> None:
+            sql = "SELECT value FROM user_settings WHERE user_id = ? AND key = ?"
+            rows = await transaction.rows(sql, (user_id, key))
+            await transaction.rows(
+                "INSERT INTO user_settings VALUES (?, ?, ?, ?) ON CONFLICT (user_id, key)"
+                " DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at",
+                (user_id, key, revise(str(rows[0][0]) if rows else None), transaction.now_s),
             )
 
         await database.write(job)

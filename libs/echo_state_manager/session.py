@@ -31,6 +31,7 @@ from echo_state_manager._sql import (
     SELECT_RESOURCES,
     SELECT_SETTING,
     SELECT_SETTINGS,
+    SELECT_SETTINGS_BEGINNING,
     SELECT_SHADOWS,
 )
 
@@ -191,6 +192,11 @@ class SessionStore:
         """Several values of `echo_settings` by key; absent ones are left out."""
         rows = await self.file.rows(SELECT_SETTINGS, (json_ids(keys),))
         return {from_sql(row[0]): from_sql(row[1]) for row in rows if row[1] is not None}
+
+    async def settings_beginning(self, prefix: str) -> Mapping[str, str]:
+        """The values of `echo_settings` whose keys begin so, by key; those that cannot be read are left out."""
+        rows = await self.file.rows(SELECT_SETTINGS_BEGINNING, (len(prefix), prefix))
+        return {row[0]: from_sql(row[1]) for row in rows if row[1] is not None}
 
     async def save_setting(self, key: str, value: str) -> None:
         """Write one value of `echo_settings`."""

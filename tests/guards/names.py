@@ -45,7 +45,7 @@ NAMES = (
     Name("echo_state_manager", "save_cognitive_data", "0.1.0"),
     Name("echo_state_manager", "index_suture", "0.1.0"),
     Name("echo_state_manager", "save_session_setting", "0.1.0"),
-    Name("echo_ui", "EchoUI.deploy_context_gauge"),
+    Name("echo_ui", "EchoUI.deploy_context_gauge", "0.1.0"),
     Name("echo_auth", "EchoAuth.get_model_quota"),
     Name("echo_auth", "get_ca_model_id"),
     Name("echo_auth", "refresh_quota_if_needed"),

@@ -53,6 +53,18 @@ def only(candidate: Mapping[str, Any] | None = None, **more: Any) -> Entry:
     return {"status": 200, "chunks": [{"text": sse_event(body).decode()}]}
 
 
+def counted(text: str, *, prompt: int, cached: int = 0, answered: int = 1) -> Entry:
+    """An answer with these token counts."""
+    usage = {
+        "promptTokenCount": prompt,
+        "cachedContentTokenCount": cached,
+        "candidatesTokenCount": answered,
+        "totalTokenCount": prompt + answered,
+    }
+    body = {**response(text, finish="STOP"), "usageMetadata": usage}
+    return {"status": 200, "match": {"method": "streamGenerateContent"}, "chunks": [{"text": sse_event(body).decode()}]}
+
+
 def prompt_blocked() -> Entry:
     """The question is refused. Source: https://ai.google.dev/api/generate-content (PromptFeedback)."""
     return only(promptFeedback={"blockReason": "PROHIBITED_CONTENT"})

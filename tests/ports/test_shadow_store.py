@@ -38,6 +38,13 @@ class TestShadowStore:
         await store.seal(seal("m2", "other"))
         assert await store.get_message_shadows(["m2", "m1", "nobody"]) == {"m1": one, "m2": shadow("m2", "other")}
 
+    async def test_settings_are_found_by_how_their_keys_begin(self, store: ShadowStore) -> None:
+        for key, value in (("figures:a", "1"), ("figures:b_%", "2"), ("figure", "3"), ("x figures:", "4")):
+            await store.save_setting(key, value)
+        assert await store.settings_beginning("figures:") == {"figures:a": "1", "figures:b_%": "2"}
+        assert await store.settings_beginning("figures:b_") == {"figures:b_%": "2"}
+        assert await store.settings_beginning("nothing") == {}
+
     async def test_no_ids_give_nothing(self, store: ShadowStore) -> None:
         assert await store.get_message_shadows([]) == {}
 
