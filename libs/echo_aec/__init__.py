@@ -13,6 +13,7 @@ from echo_aec.directives import (
 )
 from echo_aec.errors import InvalidArtifact, UnreadableArtifact
 from echo_aec.escape import from_xml_text, to_xml_text
+from echo_aec.happened import told, waiting
 from echo_aec.schema import ARTIFACT_IDS, SCHEMA, ArtifactId, Kind
 
 __all__ = [
@@ -35,4 +36,6 @@ __all__ = [
     "from_xml_text",
     "parse_artifact",
     "to_xml_text",
+    "told",
+    "waiting",
 ]

@@ -1,5 +1,6 @@
 """Typed events between the engine and the interface, and their renderers."""
 
+from echo_events.happenings import HAPPENING_NAMES, HAPPENINGS, Happening, HappeningName, fields_of
 from echo_events.render_chat import ChatChunkRenderer, CompletionBuilder
 from echo_events.render_responses import ResponsesRenderer, api_failure, page_failure
 from echo_events.types import (
@@ -24,10 +25,14 @@ from echo_events.types import (
 )
 
 __all__ = [
+    "HAPPENINGS",
+    "HAPPENING_NAMES",
     "CallsHandedOver",
     "ChatChunkRenderer",
     "CompletionBuilder",
     "HandedCall",
+    "Happening",
+    "HappeningName",
     "MediaShown",
     "NoticeShown",
     "ResponsesRenderer",
@@ -46,5 +51,6 @@ __all__ = [
     "TurnStopped",
     "UsageCounted",
     "api_failure",
+    "fields_of",
     "page_failure",
 ]

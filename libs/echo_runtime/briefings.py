@@ -1,12 +1,12 @@
 """Seals a chat's system instruction and tools at its first turn, and tells the model later what has changed since."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
-from echo_aec import Artifact, Asking, EchoAEC, Transient
+from echo_aec import Artifact, Asking, EchoAEC, Transient, told
 from echo_constants import ECHO_VERSION, Locale
 from echo_core.briefing import MODEL_VALUE, Briefing, known, model_entry, news, text_hash, tool_hashes
 from echo_core.draft import Draft
@@ -21,6 +21,7 @@ from echo_runtime.call import PipeCall
 from echo_runtime.drafting import draft_of
 from echo_runtime.history import Rebuilt
 from echo_runtime.placeholders import _resolve_placeholders
+from echo_runtime.pushing import Pushes
 from echo_runtime.templates import Instructions, Templates
 from echo_runtime.told import SEALED_KEY, sealed_key
 from echo_runtime.turn_context import Anchors
@@ -113,10 +114,12 @@ class Briefings:
     Args:
         templates: where the instructions come from.
         backend: where the model is.
+        pushes: what waits for a user in all chats; None where nothing does.
     """
 
-    def __init__(self, templates: Templates, backend: Backend) -> None:
+    def __init__(self, templates: Templates, backend: Backend, pushes: Pushes | None = None) -> None:
         self._templates = templates
+        self._pushes = pushes
         self._origin = ORIGINS[backend]
 
     async def brief(
@@ -155,7 +158,10 @@ class Briefings:
                 takes=tells,
             )
             draft = draft_of(call) if tells and not history.shared else None
-            build = partial(_overlay, entry, draft, model.id, self._origin)
+            if tells and not history.shared and self._pushes is not None:
+                await self._pushes.fan_out(call.user_id, store)
+            resolve = partial(_resolve_placeholders, model_id=model.id, model_origin=self._origin)
+            build = partial(_overlay, entry, draft, resolve, sealed.locale)
             overlay = await EchoAEC(store).drain_pending_directives(asking, build)
             named = before if tells else None
         return Briefed(
@@ -184,17 +190,21 @@ def _briefing(echo: str, instructions: Instructions, anchors: Anchors, tools: To
 
 
 def _overlay(
-    entry: OverlayEntry, draft: Draft | None, model_id: str, origin: str, drained: Sequence[Transient]
+    entry: OverlayEntry,
+    draft: Draft | None,
+    resolve: Callable[[str], str],
+    locale: Locale,
+    drained: Sequence[Transient],
 ) -> bytes:
     """What is new, and what was drained; directives are ECHO's own text, events may quote others."""
     draft = draft or Draft()
     directives = (*draft.directives, *(t.payload for t in drained if t.type == "aec_directive"))
-    told = replace(
+    shown = replace(
         entry,
-        directives=tuple(_resolve_placeholders(d, model_id=model_id, model_origin=origin) for d in directives),
-        events=(*draft.events, *(t.payload for t in drained if t.type == "aec_event")),
+        directives=tuple(map(resolve, directives)),
+        events=(*draft.events, *(told(t, locale) for t in drained if t.type == "aec_event")),
     )
-    return overlay_json([told])
+    return overlay_json([shown])
 
 
 def _pis(locale: Locale) -> str:

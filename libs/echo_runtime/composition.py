@@ -28,6 +28,7 @@ from echo_runtime.live_catalogue import LiveCatalogue
 from echo_runtime.local_quota import LocalQuota
 from echo_runtime.metering import PriceList
 from echo_runtime.orchestrator import Orchestrator
+from echo_runtime.pushing import Pushes
 from echo_runtime.recovery import Recovery
 from echo_runtime.scopes import Scopes
 from echo_runtime.stores import ChatStores
@@ -115,6 +116,7 @@ def assemble(shared: Services, env: Mapping[str, str]) -> Orchestrator:
     scopes = Scopes(catalogue)
     vaults = partial(Vault, shared.paths)
     drafter = Drafter(stores, vaults)
+    pushes = Pushes(shared.sessions, shared.identity, shared.clock)
     return Orchestrator(
         backends=backends,
         files=FileBackends(shared.paths, shared.clock),
@@ -123,7 +125,7 @@ def assemble(shared: Services, env: Mapping[str, str]) -> Orchestrator:
             levels,
             HistoryBuilder(stores, scopes, shared.clock, vaults, drafter),
             ApiHistory(scopes),
-            Briefings(Templates(shared.clock), BACKEND),
+            Briefings(Templates(shared.clock), BACKEND, pushes),
             BACKEND,
         ),
         scopes=scopes,
@@ -132,5 +134,6 @@ def assemble(shared: Services, env: Mapping[str, str]) -> Orchestrator:
         hud=Hud(stores, quota, quota, live.now, shared.clock),
         clock=shared.clock,
         drafter=drafter,
+        pushes=pushes,
         env_base_url=env.get("GEMINI_BASE_URL", ""),
     )

@@ -34,6 +34,7 @@ from echo_runtime.live_catalogue import LiveCatalogue
 from echo_runtime.locking import VersionLocker
 from echo_runtime.media import OwuiMediaStore
 from echo_runtime.metering import PriceList
+from echo_runtime.pushing import Pushes
 from echo_runtime.scopes import Scopes
 from echo_runtime.sealing import AnswerSealer
 from echo_runtime.settings import Settings, settings_of
@@ -66,6 +67,7 @@ class Orchestrator:
         hud: shows the Context Gauge and counts requests.
         clock: time.
         drafter: prepares questions before the pipe is called.
+        pushes: takes what the model is to be told with its next question.
         env_base_url: GEMINI_BASE_URL of the environment, "" when unset.
     """
 
@@ -82,6 +84,7 @@ class Orchestrator:
         hud: Hud,
         clock: Clock,
         drafter: Drafter,
+        pushes: Pushes,
         env_base_url: str,
     ) -> None:
         self._backends = backends
@@ -94,6 +97,7 @@ class Orchestrator:
         self._hud = hud
         self._clock = clock
         self.drafter = drafter
+        self.pushes = pushes
         self._env_base_url = env_base_url
 
     async def respond(self, call: PipeCall) -> Any:
@@ -199,6 +203,7 @@ class Orchestrator:
         try:
             async with (
                 bridged(around, sealer.answer_id),
+                self.pushes.of_turn(call, store, sealer.record),
                 sealer.sealing(),
                 aclosing(engine.run(prepared.plan)) as events,
             ):

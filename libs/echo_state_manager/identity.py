@@ -1,5 +1,7 @@
 """identity.db: encrypted secrets, user settings and the index of chats, shared by every process of the instance."""
 
+# ruff: noqa: S608 - the pieces that are put together are constants of this file
+
 import asyncio
 import os
 import sqlite3
@@ -22,6 +24,9 @@ from echo_state_manager.crypto import SALT_BYTES, MasterSecret, SecretBox, Secre
 INSTANCE_OWNER: Final = ""
 _CHECK_NAME: Final = "vault_check"
 _CHECK_TEXT: Final = "echo"
+#: Events wait among a user's settings, under keys between these two.
+_EVENTS: Final = ("event:", "event;")
+_EVENT_ROWS: Final = "user_id = ? AND key >= ? AND key < ?"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +122,7 @@ class IdentityStore:
         """The secret of the first owner that has one, as (owner, value). Raises as `get_secret`."""
         database, box = await self._ready()
         marks = ", ".join("?" * len(owner_ids))
-        sql = f"SELECT owner_id, sealed FROM secrets WHERE name = ? AND owner_id IN ({marks})"  # noqa: S608
+        sql = f"SELECT owner_id, sealed FROM secrets WHERE name = ? AND owner_id IN ({marks})"
         sealed = dict(await database.rows(sql, (name, *owner_ids)))
         for owner_id in owner_ids:
             if owner_id in sealed:
@@ -169,6 +174,25 @@ class IdentityStore:
             )
 
         await database.write(job)
+
+    async def push_event(self, user_id: str, event_id: str, value: str, forget_before_s: float) -> None:
+        """Let an event wait for a user's chats, once; those from before a time are forgotten."""
+        database, _ = await self._ready()
+
+        async def job(transaction: Transaction) -> None:
+            old = (user_id, *_EVENTS, int(forget_before_s))
+            await transaction.rows(f"DELETE FROM user_settings WHERE {_EVENT_ROWS} AND updated_at < ?", old)
+            row = (user_id, _EVENTS[0] + event_id, value, transaction.now_s)
+            await transaction.rows("INSERT OR IGNORE INTO user_settings VALUES (?, ?, ?, ?)", row)
+
+        await database.write(job)
+
+    async def events_since(self, user_id: str, since_s: float) -> Mapping[str, str]:
+        """A user's waiting events by id, oldest first."""
+        database, _ = await self._ready()
+        sql = f"SELECT key, value FROM user_settings WHERE {_EVENT_ROWS} AND updated_at >= ? ORDER BY updated_at, key"
+        rows = await database.rows(sql, (user_id, *_EVENTS, int(since_s)))
+        return {str(key).removeprefix(_EVENTS[0]): str(value) for key, value in rows}
 
     async def index_chat(self, chat_id: str, owner_id: str, parent_chat_id: str | None = None) -> None:
         """Note a chat; what is known already stays, a parent that was unknown is added."""
