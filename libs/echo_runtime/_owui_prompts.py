@@ -118,6 +118,16 @@ def without_tool_prompts(system: str, metadata: Mapping[str, Any]) -> str:
     return system.replace(CODE_INTERPRETER_PYODIDE_PROMPT, "").strip()
 
 
+async def of_subagent() -> str:
+    """What Open WebUI tells its own sub-agents; "" in releases that have none."""
+    try:
+        from open_webui.models.config import Config
+        from open_webui.utils.subagents import DEFAULT_SUBAGENT_SYSTEM_PROMPT
+    except ImportError:
+        return ""
+    return str(await Config.get("subagents.system_prompt") or "").strip() or DEFAULT_SUBAGENT_SYSTEM_PROMPT.strip()
+
+
 def with_own_variables(text: str, metadata: Mapping[str, Any], user: Mapping[str, Any]) -> str:
     """A template with the chat's and the user's own variables (`{{chat.variables.…}}`, `{{user.variables.…}}`)."""
     try:

@@ -46,6 +46,9 @@ from echo_utils import dumps
 log = logging.getLogger(__name__)
 
 TOOL_NAME: Final = "delegate_to_subagent"
+TOOLKIT: Final = "echo_subagent"
+#: Nobody answers a sub-agent's questions, and Open WebUI's own sub-agents would know no bounds inside of one.
+_WITHHELD: Final = ("builtin:ask_user", "builtin:delegate_task", "builtin:timer")
 #: Share of its time after which a sub-agent is asked to conclude. Source: our choice.
 _CONCLUDE_AFTER: Final = 0.75
 #: Steps that the card lists. Source: our choice.
@@ -203,8 +206,8 @@ class Agent:
     async def _run(self) -> None:
         around = self._around
         depth = self._seat.depth + 1
-        deeper = depth < self._limits.depth
-        tools = {name: tool for name, tool in around.runnable.items() if deeper or name != TOOL_NAME}
+        withheld = _WITHHELD if depth < self._limits.depth else (*_WITHHELD, TOOLKIT)
+        tools = {name: tool for name, tool in around.runnable.items() if tool.get("tool_id") not in withheld}
         engine = TurnEngine(
             backend=around.backend,
             tools=OwuiToolRunner(

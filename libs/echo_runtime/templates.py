@@ -58,7 +58,8 @@ class Templates:
                 and folder nor the variables about a person.
         """
         raw = await _of_chat(call) if shared else await _of_user(call)
-        text = "\n\n".join(template for template in raw if template)
+        own = await _owui_prompts.of_subagent() if call.metadata.get("internal") is True else ""
+        text = "\n\n".join(template for template in (*raw, own) if template)
         if "{{" not in text:
             return Instructions(text=text, times={}, places={})
         if not shared and ".variables." in text:

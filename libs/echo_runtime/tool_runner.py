@@ -20,8 +20,10 @@ log = logging.getLogger(__name__)
 
 #: How long a tool that was cancelled may take to clean up. Source: our choice.
 GRACE_S: Final = 2.0
-#: The toolkit that keeps its own time limit.
-SUBAGENTS: Final = "echo_subagent"
+#: Open WebUI's question to the user, which is a permission to go on rather than something that needs one.
+ASK_USER: Final = "builtin:ask_user"
+#: Tools that keep a time limit of their own. Source: open_webui/tools/builtin.py, `ask_user`, 0.12.4: 240 s at most.
+_SELF_BOUNDED: Final = ("echo_subagent", ASK_USER)
 #: An error text is a hint, not a result. Source: our choice.
 _MAX_REASON_CHARS: Final = 8_000
 
@@ -41,7 +43,7 @@ class OwuiToolRunner:
         tools: what may be run, by Open WebUI's name: entries of `__tools__` and ECHO's own.
         results: reads what they return.
         timeout_s: after this many seconds a call counts as failed; waiting for the user's permission does not count,
-            and sub-agents have a limit of their own.
+            and sub-agents and questions to the user have limits of their own.
         answer_id: the answer whose tools these are.
         depth: how many sub-agents are around the calls.
         approval: asks the user; None makes one for this runner alone.
@@ -104,10 +106,11 @@ class OwuiToolRunner:
         if tool is None:
             return _failed(request, f"There is no tool named {request.name}.")
         try:
-            objection = None if is_own(tool) else await self._approval.objection(request)
+            free = is_own(tool) or tool.get("tool_id") == ASK_USER
+            objection = None if free else await self._approval.objection(request)
             if objection is not None:
                 return _failed(request, objection)
-            limit_s = None if tool.get("tool_id") == SUBAGENTS else self._timeout_s
+            limit_s = None if tool.get("tool_id") in _SELF_BOUNDED else self._timeout_s
             raw = await _within(limit_s, _caught(self._invoke(tool, request.args)))
             if isinstance(raw, _Thrown):
                 return _thrown(request, raw.error)

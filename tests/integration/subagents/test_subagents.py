@@ -2,12 +2,14 @@
 
 import asyncio
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from echo_events import ToolFinished, ToolProgressed, TurnFinished, UsageCounted
 from echo_runtime import _TOOLS_CACHE
+from echo_runtime.tool_approval import DENIED
 from echo_runtime.tools_cache import POLICY_KEY, SEAT, SPECS_KEY, TOOLS_KEY, Seat, turn_tools
 from subagent_kit import TOOL, delegating, with_extra
 from turn_kit import Json, Kit, entry
@@ -201,3 +203,34 @@ async def test_another_user_finds_nothing_of_a_running_turn(kit: Kit) -> None:
     assert stolen == [None, None, "subagent_without_turn"] * 2 + [None]
     assert turn_tools("ada", {})[0] is None
     assert len(kit.bodies()) == 2
+
+
+@pytest.mark.parametrize("name", ["ask_user", "delegate_task", "timer"])
+async def test_open_webuis_questions_and_sub_agents_are_not_a_sub_agents(kit: Kit, name: str) -> None:
+    async def builtin() -> str:
+        """Do it."""
+        return "done"
+
+    builtin.__name__ = name
+    tool = entry(builtin) | {"tool_id": f"builtin:{name}", "type": "builtin"}
+    await events_of(kit, asks(MOON), native={name: tool} | LOOK | delegating())
+    first, *_ = bodies = kit.bodies()
+    assert name in declared(first)
+    assert all(name not in declared(body) and "look" in declared(body) for body in of_agents(bodies))
+
+
+async def test_the_user_is_asked_about_the_tools_of_a_sub_agent_one_after_the_other(kit: Kit) -> None:
+    asked: list[str] = []
+
+    async def browser(event: Json) -> bool:
+        asked.append(event["data"]["tool_call"]["name"])
+        return event["data"]["tool_call"]["name"] == TOOL
+
+    metadata = {"params": {"tool_approval_mode": "ask"}, "session_id": "s", "message_id": "m"}
+    native = LOOK | delegating(metadata)
+    call = replace(kit.call(asks(MOON), native=native, metadata=metadata), event_call=browser)
+    events = [event async for event in kit.orchestrator.events(call)]
+    assert asked == [TOOL, "look"]
+    response = of_agents(kit.bodies())[-1]["contents"][-1]["parts"][0]["functionResponse"]["response"]
+    assert response == {"error": DENIED}
+    assert events[-1] == TurnFinished("stop")

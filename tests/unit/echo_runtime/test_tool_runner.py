@@ -369,6 +369,22 @@ async def test_waiting_for_permission_does_not_count_as_the_tools_time() -> None
     assert outcome.text == "done"
 
 
+async def test_a_question_to_the_user_needs_no_permission_and_waits_for_its_answer() -> None:
+    asked = asyncio.Event()
+
+    async def ask() -> str:
+        await asyncio.wait_for(asked.wait(), 5)
+        return "green"
+
+    browser = Browser()
+    tool = entry(ask) | {"tool_id": "builtin:ask_user", "type": "builtin"}
+    runner = runner_of({"ask_user": tool}, asking_call(browser), timeout_s=0.01)
+    asyncio.get_running_loop().call_later(0.05, asked.set)
+    [outcome] = (await outcomes(runner, ToolRequest(card_id="c", name="ask_user", args={}))).values()
+    assert outcome.text == "green"
+    assert browser.asked == []
+
+
 async def test_full_access_chosen_during_the_turn_counts_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     modes = ["ask", "full"]
 
