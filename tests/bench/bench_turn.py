@@ -16,11 +16,19 @@ from _harness import Report, alternate, cpu_us, json_option, simulator
 
 from echo_core.engine import TurnEngine, TurnPlan, TurnRecord
 from echo_core.ports import ToolOutcome, ToolRequest
+from echo_core.routing import LEVELS
 from echo_events import ResponsesRenderer
 from echo_gemini_client import AiStudioApi, EchoGeminiClient
 from echo_http import EchoTransport, SystemClock
-from echo_protocol import content_json, convert_owui_tools, text_part
+from echo_protocol import Catalogue, content_json, convert_owui_tools, text_part
+from echo_runtime import PipeCall
+from echo_runtime.own_tools import OWN_TYPE
 from echo_runtime.sealing import NoJournal
+from echo_runtime.subagent_run import Limits, Order, Surroundings
+from echo_runtime.subagents import SubAgents
+from echo_runtime.tool_approval import ToolApproval
+from echo_runtime.tool_results import ResultReader
+from echo_runtime.tools_cache import Seat
 
 ROUNDS = 30
 PACED_CHUNKS = 300
@@ -104,6 +112,49 @@ def engine_turn(client: EchoGeminiClient) -> Run:
     return run
 
 
+def agent_turn(client: EchoGeminiClient) -> Run:
+    """The same work delegated: a sub-agent with the tool, from its task to its result."""
+    catalogue = Catalogue.load()
+    models = {level: catalogue.resolve(f"MODEL_{level}", "ai_studio") for level in LEVELS}
+    call = PipeCall(body={}, user={"id": "bench"}, metadata={}, valves=None, tools={})
+
+    async def run() -> None:
+        steps = 0
+
+        async def look(at: str = "") -> str:
+            nonlocal steps
+            steps += 1
+            return result(steps)
+
+        spec = {"name": "look", "parameters": PARAMETERS}
+        entry = {"callable": look, "spec": spec, "type": OWN_TYPE}
+        around = Surroundings(
+            call=call,
+            backend=client,
+            backend_name="ai_studio",
+            models=models,
+            policy="FLASH",
+            max_context_tokens=1_000_000,
+            specs=[spec],
+            runnable={"look": entry},
+            google=(),
+            safety_settings=None,
+            results=ResultReader(call, None, "", sees_media=False),
+            approval=ToolApproval(call),
+            tool_timeout_s=60,
+            media=Media(),
+            store=None,
+            record=TurnRecord(),
+            clock=SystemClock(),
+        )
+        limits = Limits(depth=1, rounds=ROUNDS + 1, tokens=10**9, time_s=600)
+        order = Order(task=QUESTION["parts"][0]["text"])
+        told = await SubAgents(around).run(order, limits, Seat(answer_id="bench"))
+        assert f"{ROUNDS} tool calls" in str(told), told
+
+    return run
+
+
 def bare_turn(client: httpx.AsyncClient) -> Run:
     tools = json.loads(TOOLS)
 
@@ -166,6 +217,9 @@ async def measure(control: httpx.Client, report: Report) -> None:
         script(control, ROUNDS, 1)
         figures = await alternate(costing(ours, ROUNDS), costing(bare, ROUNDS), 7)
         report.ratio("processor time a tool round", "us", *figures)
+        agents = agent_turn(EchoGeminiClient(AiStudioApi(str(control.base_url)), key, transport))
+        figures = await alternate(costing(agents, ROUNDS), costing(bare, ROUNDS), 7)
+        report.ratio("processor time a tool round of a sub-agent", "us", *figures)
         script(control, 0, PACED_CHUNKS, delay_ms=3)
         figures = await alternate(costing(ours, PACED_CHUNKS), costing(bare, PACED_CHUNKS), 5)
         report.ratio("processor time a chunk, arriving one by one", "us", *figures, at_most=1.5)
