@@ -36,6 +36,17 @@ class Kind:
 
 
 _PLAIN: Final = Kind()
+#: What a checkpoint tells, and what a user may write in place of all that (`note`).
+_SECTIONS: Final = (
+    "goal",
+    "constraints",
+    "decisions",
+    "facts",
+    "artefacts",
+    "open_tasks",
+    "user_words",
+    "note",
+)
 _VALUES: Final = Kind(items=MappingProxyType({"value": ("name",)}))
 
 SCHEMA: Final[Mapping[ArtifactId, Kind]] = MappingProxyType(
@@ -50,7 +61,15 @@ SCHEMA: Final[Mapping[ArtifactId, Kind]] = MappingProxyType(
         "AEC_temps": _VALUES,
         "AEC_lieu": _VALUES,
         "AEC_smart_context": Kind(attributes=("name", "type")),
-        "AEC_context_checkpoint": Kind(attributes=("checkpoint",)),
+        "AEC_context_checkpoint": Kind(
+            attributes=("checkpoint",),
+            items=MappingProxyType(
+                {
+                    **dict.fromkeys(_SECTIONS, ()),
+                    "pinned": ("message", "number", "role"),
+                }
+            ),
+        ),
         "AEC_event": Kind(attributes=("name", "at")),
     }
 )

@@ -9,6 +9,8 @@ from echo_core.answer_errors import (
     PromptBlocked,
     TokensSpentThinking,
 )
+from echo_core.compaction import EchoCompactionEngine
+from echo_core.compaction_replay import strip_checkpoint_tag
 from echo_core.engine import TurnEngine, TurnPlan
 from echo_core.records import Seal, Shadow, ShadowState, SignatureRow, VersionLock
 from echo_core.turn_record import TurnRecord
@@ -20,6 +22,7 @@ __all__ = [
     "AnswerBrokenOff",
     "BadToolCall",
     "ContextStats",
+    "EchoCompactionEngine",
     "EmptyAnswer",
     "IllegalTransition",
     "PromptBlocked",
@@ -33,5 +36,6 @@ __all__ = [
     "TurnPlan",
     "TurnRecord",
     "VersionLock",
+    "strip_checkpoint_tag",
     "usage_shown",
 ]

@@ -49,12 +49,14 @@ class OverlayEntry:
         directives: serialised artifacts, drained.
         events: serialised artifacts, drained; they stand after the request and before its attachments.
         told: what the notes amount to.
+        checkpoint: id of the compaction by which the request was made, "" for none.
     """
 
     notes: tuple[str, ...] = ()
     directives: tuple[str, ...] = ()
     events: tuple[str, ...] = ()
     told: Told = field(default_factory=Told)
+    checkpoint: str = ""
 
 
 def overlay_json(entries: Iterable[OverlayEntry]) -> bytes:
@@ -79,9 +81,9 @@ def parse_overlay(data: bytes) -> tuple[OverlayEntry, ...]:
 def render(contents_json: bytes, overlay: bytes) -> bytes:
     """A user message with what was told beside it, each artifact a Part of its own.
 
-    Notes and directives (slot 2) stand before the request's own words, after document previews (slot 1); events (slot
-    4) after the words and before the attachments (slot 5). The bytes of the message's own parts are not touched. Of
-    several `AEC_modele` the last one counts.
+    Notes and directives (slot 2) stand before the request's own words, after checkpoint and document previews (slot 1);
+    events (slot 4) after the words and before the attachments (slot 5). The bytes of the message's own parts are not
+    touched. Of several `AEC_modele` the last one counts.
 
     Args:
         contents_json: array with the one Content of a user message.
@@ -115,7 +117,7 @@ _BETWEEN: Final = re.compile(r"\s*,?\s*")
 _DECODER: Final = json.JSONDecoder()
 _MODEL: Final = '<artifact id="AEC_modele"'
 #: How the text of an artifact begins; in the words of a user it is made harmless before they are sealed.
-_PREVIEW: Final = '<artifact id="AEC_smart_context"'
+_PREVIEWS: Final = ('<artifact id="AEC_context_checkpoint"', '<artifact id="AEC_smart_context"')
 
 
 def _last_model(artifacts: Iterable[str]) -> list[str]:
@@ -144,7 +146,7 @@ def _part_spans(text: str) -> list[tuple[str, int, int]]:
         part, end = _DECODER.raw_decode(text, at)
         said = part.get("text") if isinstance(part, dict) else None
         attached = said is None or str(said).startswith(ATTACHED_FILE)
-        kind = "attachment" if attached else "preview" if str(said).startswith(_PREVIEW) else "words"
+        kind = "attachment" if attached else "preview" if str(said).startswith(_PREVIEWS) else "words"
         spans.append((kind, at, end))
         at = _after(text, end)
     if not spans:
@@ -172,6 +174,8 @@ def _wire(entry: OverlayEntry) -> dict[str, Any]:
         "values": dict(entry.told.values),
     }
     known = {key: value for key, value in told.items() if value or (key == "tools" and value is not None)}
+    if entry.checkpoint:
+        wire["checkpoint"] = entry.checkpoint
     return wire | ({"told": known} if known else {})
 
 
@@ -181,6 +185,7 @@ def _entry(item: Mapping[str, Any]) -> OverlayEntry:
         notes=tuple(item.get("notes") or ()),
         directives=tuple(item.get("directives") or ()),
         events=tuple(item.get("events") or ()),
+        checkpoint=str(item.get("checkpoint") or ""),
         told=Told(
             echo=told.get("echo") or "",
             instructions=told.get("instructions") or "",

@@ -12,7 +12,7 @@ from echo_core.passage_ports import UserPassages as UserPassages
 from echo_core.passage_ports import VectorStore as VectorStore
 from echo_core.records import Resource, Seal, Shadow, SignatureRow, VersionLock
 from echo_core.settled_prefix import SettledPrefix
-from echo_protocol import Part
+from echo_protocol import Part, Usage
 
 
 class Clock(Protocol):
@@ -200,6 +200,15 @@ class ShadowStore(DirectiveStore, Protocol):
         """Write one value of `echo_settings` unless there is one; the value that stands, whoever wrote it."""
         ...
 
+    async def update_setting(self, key: str, change: Callable[[str | None], str]) -> str:
+        """Make a value of `echo_settings` out of the one that stands, in one transaction; the new one.
+
+        Args:
+            key: which one.
+            change: pure; gets None when there is none, or none that can be read.
+        """
+        ...
+
     async def keep_tool_output(self, message_id: str, call_id: str, text: str) -> None:
         """Keep a tool's whole result, of which the model was shown only the beginning.
 
@@ -324,4 +333,68 @@ class MediaStore(Protocol):
 
     async def keep(self, mime_type: str, data_base64: str) -> str | None:
         """Store one image and return the address under which the page finds it; None for what is no image."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """A stretch of something that was said before.
+
+    Args:
+        text: word for word.
+        chat_id: where it was said.
+        message_id: in which message.
+        score: how well it fits, 0 to 1.
+    """
+
+    text: str
+    chat_id: str
+    message_id: str
+    score: float
+
+
+class PassageRecall(Protocol):
+    """Brings back earlier passages that a compacted conversation no longer holds; memory implements it."""
+
+    async def recall(self, *, user_id: str, chat_id: str, text: str, limit: int) -> Sequence[Passage]:
+        """The passages of one's own chat that fit best, best first.
+
+        Args:
+            user_id: whose chat it is.
+            chat_id: which one.
+            text: what they should be about.
+            limit: the most that come back.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fitted:
+    """A request that was made lighter.
+
+    Args:
+        contents: the conversation up to the question.
+        hops: what stands for the answer's Contents so far that were looked at.
+        seen: how many of the answer's Contents these are.
+    """
+
+    contents: tuple[bytes, ...]
+    hops: tuple[bytes, ...]
+    seen: int
+
+
+class ContextGuard(Protocol):
+    """Sees to it, before each request of a turn, that it stays within the context."""
+
+    async def fit(self, contents: Sequence[bytes], hops: Sequence[bytes], last: Usage) -> Fitted | None:
+        """What is sent instead, None to send it as it is.
+
+        Args:
+            contents: the conversation up to the question, as it was sent last or would be now.
+            hops: serialised Contents of the answer so far, as they are sealed.
+            last: what the server counted for the turn's request before, all zero before the first.
+
+        Raises:
+            EchoError: it cannot be made to fit.
+        """
         ...

@@ -15,3 +15,5 @@ class PrefixBreak(StrEnum):
     TOOL_SELECTION = "tool_selection"
     FIRST_TOOLS = "first_tools"
     SECOND_WRITER = "second_writer"
+    COMPACTION = "compaction"
+    CHECKPOINT_EDIT = "checkpoint_edit"

@@ -18,6 +18,7 @@ from echo_prompts import pis
 from echo_protocol import Backend, ModelInfo, ToolConversion, content_json, text_part
 from echo_runtime.breaks import BREAKS
 from echo_runtime.call import PipeCall
+from echo_runtime.compaction import Frame
 from echo_runtime.drafting import draft_of
 from echo_runtime.history import Rebuilt
 from echo_runtime.placeholders import _resolve_placeholders
@@ -122,6 +123,14 @@ class Briefings:
         self._pushes = pushes
         self._origin = ORIGINS[backend]
 
+    async def frame(self, call: PipeCall, store: ShadowStore, *, shared: bool) -> Frame:
+        """What is sealed around a conversation, so that it can be weighed; empty before its first turn."""
+        kept = await store.get_setting(sealed_key(call, shared=shared))
+        if kept is None:
+            return Frame()
+        sealed = Sealed.from_json(kept)
+        return Frame(system=sealed.system.encode(), tools=sealed.tools.encode())
+
     async def brief(
         self, call: PipeCall, store: ShadowStore, history: Rebuilt, tools: ToolConversion, model: ModelInfo
     ) -> Briefed:
@@ -153,10 +162,12 @@ class Briefings:
             asking = Asking(
                 question_id=call.user_message_id or history.parent_hash,
                 answer_id=call.message_id,
-                model_id=key.removeprefix(SEALED_KEY),
+                model_id=_told_as(call, history),
                 chain=history.chain,
                 takes=tells,
             )
+            if history.epoch is not None:
+                entry = replace(entry, checkpoint=history.epoch.id)
             draft = draft_of(call) if tells and not history.shared else None
             if tells and not history.shared and self._pushes is not None:
                 await self._pushes.fan_out(call.user_id, store)
@@ -175,6 +186,15 @@ class Briefings:
     def model_note(self, model: ModelInfo) -> str:
         """The artifact that names a model."""
         return _resolve_placeholders(MODEL_NOTE.xml(), model_id=model.id, model_origin=self._origin)
+
+
+def _told_as(call: PipeCall, history: Rebuilt) -> str:
+    """Under what the overlay of an answer is kept for the other answers to the same question by the same model.
+
+    What a compaction leaves out has to be told again, so after one the overlay is another.
+    """
+    epoch = "" if history.epoch is None else f"@{history.epoch.id}"
+    return sealed_key(call, shared=history.shared).removeprefix(SEALED_KEY) + epoch
 
 
 def _briefing(echo: str, instructions: Instructions, anchors: Anchors, tools: ToolConversion) -> Briefing:

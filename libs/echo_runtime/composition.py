@@ -17,6 +17,7 @@ from echo_runtime._owui_routes import echo_data_dir
 from echo_runtime.api_sessions import ApiHistory
 from echo_runtime.backends import Backends
 from echo_runtime.briefings import Briefings
+from echo_runtime.compaction import Compactor
 from echo_runtime.context import ContextBuilder
 from echo_runtime.drafting import Drafter
 from echo_runtime.file_backend import FileBackends
@@ -126,6 +127,7 @@ def assemble(shared: Services, env: Mapping[str, str]) -> Orchestrator:
             HistoryBuilder(stores, scopes, shared.clock, vaults, drafter),
             ApiHistory(scopes),
             Briefings(Templates(shared.clock), BACKEND, pushes),
+            Compactor(partial(levels.model, "APOLLO"), BACKEND, shared.clock),
             BACKEND,
         ),
         scopes=scopes,

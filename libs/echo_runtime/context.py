@@ -6,12 +6,14 @@ from typing import Any, Final
 
 from echo_constants import Bilingual, EchoError
 from echo_core.briefing import model_entry
+from echo_core.compaction_planning import Budget
 from echo_core.engine import TurnPlan
 from echo_core.overlay import NO_OVERLAY, Told, overlay_json
-from echo_core.ports import ShadowStore
+from echo_core.ports import ModelBackend, ShadowStore
 from echo_core.routing import LEVELS, Level, Route
 from echo_protocol import (
     Backend,
+    GenerationSettings,
     ModelInfo,
     Notice,
     content_json,
@@ -26,6 +28,7 @@ from echo_runtime.attachments import Attachments
 from echo_runtime.briefings import Briefed, Briefings, unsealed
 from echo_runtime.call import PipeCall
 from echo_runtime.chains import RequestChain, SavedChain
+from echo_runtime.compaction import Compactor
 from echo_runtime.drawing import NOT_ALLOWED, may_draw, recent
 from echo_runtime.history import HistoryBuilder, Rebuilt
 from echo_runtime.levels import Levels
@@ -85,6 +88,7 @@ class ContextBuilder:
         histories: rebuilds chats.
         api_history: rebuilds what API callers send back.
         briefings: seals what stands around a chat's conversation.
+        compactor: keeps chats within their context.
         backend_name: whose model ids are used.
     """
 
@@ -94,19 +98,28 @@ class ContextBuilder:
         histories: HistoryBuilder,
         api_history: ApiHistory,
         briefings: Briefings,
+        compactor: Compactor,
         backend_name: Backend,
     ) -> None:
         self._levels = levels
         self._histories = histories
         self._api_history = api_history
         self._briefings = briefings
+        self._compactor = compactor
         self.backend_name = backend_name
 
     def model(self, level: str) -> ModelInfo:
         """The model behind an abstract level (`LITE`, `FLASH`, `PRO`)."""
         return self._levels.model(level)
 
-    async def prepare(self, call: PipeCall, settings: Settings, store: ShadowStore | None, signer: str) -> Prepared:
+    async def prepare(
+        self,
+        call: PipeCall,
+        settings: Settings,
+        store: ShadowStore | None,
+        signer: str,
+        backend: ModelBackend | None = None,
+    ) -> Prepared:
         """See `Orchestrator.prepare_context`."""
         level = await self._levels.start(call, settings, store)
         usual = self.model(level)
@@ -116,7 +129,9 @@ class ContextBuilder:
         system_text, history = await self._conversation(call, store, reader)
         if not history.contents and not history.question and not history.lead:
             raise NothingAsked(f"{len(call.body.get('messages') or [])} messages hold nothing to answer")
-        tooling = await tooling_of(call, store, usual, self.backend_name, moves=settings.moves)
+        history, told = await self._fitted(call, settings, store, history, model, None if artist else backend)
+        unsent = history.view.ids if history.epoch is not None else ()
+        tooling = await tooling_of(call, store, usual, self.backend_name, moves=settings.moves, compacted=unsent)
         if store is None or call.is_api:  # an API caller's own system message counts, each time anew
             briefed = unsealed(call, system_text, tooling.conversion)
         else:
@@ -125,12 +140,7 @@ class ContextBuilder:
         sent, declared = history.sent(overlay), briefed.tools
         if artist is not None:  # for this one answer; what is declared in the chat stays declared
             sent, declared = recent(sent, artist.window_tokens), None
-        generation = generation_settings(
-            model,
-            _params(call, settings),
-            include_thoughts=settings.show_thoughts,
-            with_tools=declared is not None,
-        )
+        generation = self._generation(call, settings, model, with_tools=declared is not None)
         plan = TurnPlan(
             model_id=model.backend_id(self.backend_name),
             contents=sent,
@@ -149,8 +159,32 @@ class ContextBuilder:
             **(_drawn(artist, level) if artist else self._routing(call, settings, level, briefed)),
         )
         refused = (Notice(NOT_ALLOWED),) if call.draws and artist is None else ()
-        told = (notice.render(call.locale) for notice in (*refused, *history.notices, *generation.notices))
-        return Prepared(plan, reader, history, tooling.toolset, (*tooling.notices, *told), overlay)
+        shown = _rendered(call, (*refused, *history.notices, *told, *generation.notices))
+        return Prepared(plan, reader, history, tooling.toolset, (*tooling.notices, *shown), overlay)
+
+    @staticmethod
+    def _generation(call: PipeCall, settings: Settings, model: ModelInfo, *, with_tools: bool) -> GenerationSettings:
+        return generation_settings(
+            model, _params(call, settings), include_thoughts=settings.show_thoughts, with_tools=with_tools
+        )
+
+    async def _fitted(
+        self,
+        call: PipeCall,
+        settings: Settings,
+        store: ShadowStore | None,
+        history: Rebuilt,
+        model: ModelInfo,
+        backend: ModelBackend | None,
+    ) -> tuple[Rebuilt, tuple[Notice, ...]]:
+        """See `Compactor.fitted`; conversations without records, and without a backend to ask, stay as they are."""
+        if store is None or backend is None or call.is_api:
+            return history, ()
+        budget = Budget(size_tokens=min(settings.max_context_tokens, model.window_tokens))
+        frame = await self._briefings.frame(call, store, shared=history.shared)
+        return await self._compactor.fitted(
+            call, store, history, frame=frame, model=model, budget=budget, backend=backend
+        )
 
     def _routing(self, call: PipeCall, settings: Settings, level: Level, briefed: Briefed) -> dict[str, Any]:
         """The fields of a `TurnPlan` that say where the turn stands and where it may go."""
@@ -166,12 +200,7 @@ class ContextBuilder:
 
     def _route(self, call: PipeCall, settings: Settings, level: Level, briefed: Briefed) -> Route:
         model = self.model(level)
-        generation = generation_settings(
-            model,
-            _params(call, settings),
-            include_thoughts=settings.show_thoughts,
-            with_tools=briefed.tools is not None,
-        )
+        generation = self._generation(call, settings, model, with_tools=briefed.tools is not None)
         return Route(
             level=level,
             model_id=model.backend_id(self.backend_name),
@@ -211,6 +240,10 @@ class ContextBuilder:
 def _naming_anew(note: str) -> bytes:
     """The overlay entry that names a model whatever was told before."""
     return overlay_json([model_entry(note, Told())])
+
+
+def _rendered(call: PipeCall, notices: Sequence[Notice]) -> tuple[str, ...]:
+    return tuple(notice.render(call.locale) for notice in notices)
 
 
 def _drawn(artist: ModelInfo, level: Level) -> dict[str, Any]:

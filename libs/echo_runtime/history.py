@@ -1,9 +1,13 @@
 """The Suture at work: the chain of a chat as Gemini contents, each message from its shadow where that is trusted."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from echo_core.compaction import EchoCompactionEngine
+from echo_core.compaction_records import Chain as CompactionChain
+from echo_core.compaction_records import CompactionState, Epoch
+from echo_core.compaction_replay import Rendered, Replayed
 from echo_core.heads import Heads
 from echo_core.overlay import NO_OVERLAY, render
 from echo_core.ports import Clock, ShadowStore
@@ -18,6 +22,7 @@ from echo_runtime.attachments import Attachments
 from echo_runtime.breaks import BREAKS
 from echo_runtime.call import PipeCall
 from echo_runtime.chains import Chain
+from echo_runtime.compaction_store import RenderedHeads, artifacts_of, compaction_state
 from echo_runtime.drafting import Drafter
 from echo_runtime.orphans import purge_orphans
 from echo_runtime.scopes import Reader, Scopes
@@ -48,6 +53,11 @@ class Rebuilt:
         shared: whether the chat has several writers.
         client_parent: for API callers, the client hash of the question; "" in Open WebUI's chats.
         notices: what the user is told about attachments.
+        view: the chain as it would be sent without any compaction.
+        state: all compactions of the chat.
+        epoch: the one by which `contents` was made, None for none.
+        replayed: how.
+        again: whether the question was answered before, so that its request stays what it was.
     """
 
     contents: tuple[bytes, ...]
@@ -63,6 +73,34 @@ class Rebuilt:
     shared: bool = False
     client_parent: str = ""
     notices: tuple[Notice, ...] = ()
+    view: CompactionChain = field(default_factory=CompactionChain)
+    state: CompactionState = field(default_factory=CompactionState)
+    epoch: Epoch | None = None
+    replayed: Replayed | None = None
+    again: bool = False
+
+    def under(self, epoch: Epoch | None, artifacts: Sequence[str], kept: Rendered | None = None) -> "Rebuilt":
+        """The same conversation as it is sent under a compaction; None brings back the whole of it.
+
+        Args:
+            epoch: which one.
+            artifacts: of its checkpoint.
+            kept: what was rendered of this chat last.
+        """
+        replayed = EchoCompactionEngine.replay(self.view, epoch, artifacts, kept)
+        overlays = (shadow.overlay_json for shadow in self.view.shadows[replayed.first :])
+        return replace(
+            self,
+            contents=replayed.contents,
+            question=replayed.question,
+            overlays=tuple(overlay for overlay in overlays if overlay != NO_OVERLAY),
+            epoch=epoch,
+            replayed=replayed,
+        )
+
+    def estimate(self) -> int:
+        """Tokens of what is sent, by our own estimate."""
+        return EchoCompactionEngine.estimate(self.view, self.replayed or Replayed(contents=(), question=self.question))
 
     def sent(self, overlay: bytes) -> tuple[bytes, ...]:
         """All contents of the request, the current user message with what is told beside it."""
@@ -92,6 +130,7 @@ class HistoryBuilder:
         self._scopes = scopes
         self._clock = clock
         self._vaults = vaults
+        self._rendered = RenderedHeads()
         self._drafter = drafter
 
     async def rebuild(self, call: PipeCall, store: ShadowStore, chain: Chain, reader: Reader) -> Rebuilt:
@@ -124,16 +163,34 @@ class HistoryBuilder:
             await purge_orphans(call, store, ids, settler.pivot)
         last = next((s for s in reversed([*prefix.shadows[-1:], *rest]) if s.role == "model"), None)
         unread = last is not None and self._scopes.readable(last, reader) is not last
-        await self._note_breaks(call, store, settler, ids, known=bool(known), unread=unread)
+        again = await self._note_breaks(call, store, settler, ids, known=bool(known), unread=unread)
         rebuilt = self._assemble(call, prefix, rest, settler, reader)
         chain_ids = ids[:-1] if rebuilt.lead else ids
         told = tuple(attachments.notices)
-        return replace(rebuilt, shared=together is not None, chain=chain_ids, notices=told)
+        rebuilt = replace(rebuilt, shared=together is not None, chain=chain_ids, notices=told, again=again)
+        return await self._compacted(call, store, rebuilt, reader)
+
+    async def _compacted(self, call: PipeCall, store: ShadowStore, rebuilt: Rebuilt, reader: Reader) -> Rebuilt:
+        """As it is sent under the compaction that is in force on this chain, if one is."""
+        state = await compaction_state(store)
+        epoch = state.in_force(rebuilt.view) if state.epochs else None
+        rebuilt = replace(rebuilt, state=state)
+        if epoch is None:
+            return rebuilt
+        return rebuilt.under(epoch, await artifacts_of(store, epoch), self.rendered(call, reader))
+
+    def rendered(self, call: PipeCall, reader: Reader) -> Rendered:
+        """What was rendered of a compacted chat last."""
+        return self._rendered.of(call.chat_id, reader.scope)
 
     async def _note_breaks(
         self, call: PipeCall, store: ShadowStore, settler: Settler, ids: Sequence[str], *, known: bool, unread: bool
-    ) -> None:
-        """Say why this request begins otherwise than the one before it, if it does."""
+    ) -> bool:
+        """Say why this request begins otherwise than the one before it, if it does.
+
+        Returns:
+            Whether the question is the one that was answered last.
+        """
         if settler.pivot:
             BREAKS.note(PrefixBreak.EDIT, call.chat_id)
         elif settler.recovered and known:
@@ -145,6 +202,7 @@ class HistoryBuilder:
             BREAKS.note(PrefixBreak.BRANCH, call.chat_id)
         if unread:
             BREAKS.note(PrefixBreak.SCOPE, call.chat_id)
+        return asked_last is not None and asked_last == call.user_message_id
 
     def _prefix(
         self, call: PipeCall, store: ShadowStore, heads: Heads, shadows: Sequence[Shadow | None], reader: Reader
@@ -192,9 +250,19 @@ class HistoryBuilder:
         assembly.extend([self._scopes.readable(shadow, reader) for shadow in rest])
         lead: dict[str, Any] = {} if answer is None else self._lead(call, answer, settler, reader)
         overlays = (shadow.overlay_json for shadow in (*prefix.shadows, *rest))
+        question = b"" if asked is None else self._scopes.readable(asked, reader).contents_json
+        shown = rest if asked is None else [*rest, asked]
+        view = CompactionChain(
+            ids=[*prefix.ids, *(shadow.message_id for shadow in shown)],
+            shadows=[*prefix.shadows, *shown],
+            pieces=assembly.pieces if asked is None else [*assembly.pieces, question[1:-1]],
+            asked=asked is not None,
+            waiting=bool(assembly.last_roles) and assembly.last_roles[-1] == "user",
+        )
         return Rebuilt(
+            view=view,
             contents=assembly.fragments if asked is None else assembly.before_question(),
-            question=b"" if asked is None else self._scopes.readable(asked, reader).contents_json,
+            question=question,
             overlays=tuple(overlay for overlay in overlays if overlay != NO_OVERLAY),
             parent_hash=parent_hash,
             recovered=settler.recovered,

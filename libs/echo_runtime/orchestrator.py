@@ -110,18 +110,21 @@ class Orchestrator:
             return StreamingResponse(stream, media_type="text/event-stream")
         return await self._whole(call)
 
-    async def prepare_context(self, call: PipeCall, store: ShadowStore | None, signer: str) -> Prepared:
+    async def prepare_context(
+        self, call: PipeCall, store: ShadowStore | None, signer: str, backend: ModelBackend | None = None
+    ) -> Prepared:
         """What this call sends to Gemini; seals the current user message on the way.
 
         Args:
             call: what is asked.
             store: the chat's records, None for callers without any.
             signer: backend and key of the request; the signatures of others stay behind.
+            backend: counts and sums up what grows too long; None leaves it as it is.
 
         Raises:
             EchoError: the call asks for something that cannot be sent.
         """
-        return await self._contexts.prepare(call, self._settings(call), store, signer)
+        return await self._contexts.prepare(call, self._settings(call), store, signer, backend)
 
     async def lock_displayed(self, call: PipeCall) -> None:
         """Take the Version Lock of a turn that has ended; `call.body` is an outlet's (see `VersionLocker`)."""
@@ -179,7 +182,8 @@ class Orchestrator:
         endpoint = await self._backends.for_call(call, settings)
         if self._backends.is_simulator(settings):
             yield NoticeShown(SIMULATOR_NOTICE.render(call.locale))
-        prepared = await self.prepare_context(call, store, endpoint.signer)
+        backend = self._files.around(endpoint, call)
+        prepared = await self.prepare_context(call, store, endpoint.signer, backend)
         for text in (*call.shared.notices, *prepared.notices):
             yield NoticeShown(text, "warning")
         for problem in () if store is None else store.take_notices():
@@ -187,7 +191,7 @@ class Orchestrator:
             yield NoticeShown(problem.user_message(call.locale), "warning")
         waits = WaitNotices(call, self._clock)
         sealer = AnswerSealer(call, store, prepared, self._scopes, self._prices, settings.model_selection)
-        hud = self._hud.turn(call, self._files.around(endpoint, call))
+        hud = self._hud.turn(call, backend)
         around = self._surroundings(call, settings, store, prepared, sealer, hud.backend)
         engine = TurnEngine(
             backend=around.backend,

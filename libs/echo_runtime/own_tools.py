@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from echo_core.ports import ShadowStore
+from echo_core.ports import ShadowStore, ToolOutputSlice
+from echo_protocol import FunctionResponsePart, parse_contents, unbox_tool_output
 from echo_runtime import _owui
 
 READ_TOOL_OUTPUT: Final = "read_tool_output"
@@ -20,6 +21,9 @@ _MAX_PAGE_CHARS: Final = 200_000
 #: Hexadecimal digits of a user's hash: enough for the writers of one chat.
 _TAG_CHARS: Final = 12
 _RANGE: Final = re.compile(r"\s*(?:(?P<start>\d+)\s*(?:-\s*(?P<end>\d+)?)?|-\s*(?P<last>\d+))\s*")
+
+#: `content.part` of a result that was put aside; see `echo_core.compaction_masking`.
+_PLACE: Final = re.compile(r"(\d{1,6})\.(\d{1,6})")
 
 _READ_SPEC: Final = {
     "name": READ_TOOL_OUTPUT,
@@ -84,6 +88,8 @@ def read_tool_output_entry(store: ShadowStore, user_id: str) -> dict[str, Any]:
         key = kept_for(card_id, user_id)
         kept = await store.read_tool_output(answer_id, key, start, end) if card_id and answer_id else None
         if kept is None:
+            kept = await _put_aside(store, answer_id, card_id, slice(start, end))
+        if kept is None:
             raise OutputError(f"No result is kept under the id {str(id)[:100]!r} in this chat.")
         if not kept.text:
             raise OutputError(f"The result has {kept.total_chars} characters; the range lies outside.")
@@ -96,6 +102,24 @@ def read_tool_output_entry(store: ShadowStore, user_id: str) -> dict[str, Any]:
         "type": OWN_TYPE,
         "tool_id": f"{OWN_TYPE}:{READ_TOOL_OUTPUT}",
     }
+
+
+async def _put_aside(store: ShadowStore, answer_id: str, place: str, wanted: slice) -> ToolOutputSlice | None:
+    """A result that a compaction put aside, out of the record of its answer; None for what is no such place."""
+    numbers = _PLACE.fullmatch(place)
+    shadow = await store.get_message_shadow(answer_id) if numbers and answer_id else None
+    if numbers is None or shadow is None:
+        return None
+    contents = parse_contents(shadow.contents_json)
+    content, part = int(numbers[1]), int(numbers[2])
+    if content >= len(contents) or part >= len(contents[content].parts):
+        return None
+    found = contents[content].parts[part]
+    if not isinstance(found, FunctionResponsePart):
+        return None
+    text = unbox_tool_output(found.response)
+    start, end, _ = wanted.indices(len(text))
+    return ToolOutputSlice(text=text[start:end], start=start, total_chars=len(text))
 
 
 def search_web_entry(request: Any, user: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Final
 
+from echo_core.compaction_counting import estimated_tokens, ratio_of
+from echo_core.compaction_records import WEIGHED_KEY, Weighed
 from echo_core.ports import ShadowStore, StreamEnd, TurnJournal
 from echo_core.prefix import PrefixBreak
 from echo_core.records import Resource, Seal, Shadow, ShadowState
@@ -167,7 +169,12 @@ class AnswerSealer:
                 shadow=shadow,
                 signatures=signature_rows(shadow, self._scopes.name_of(shadow)),
                 tool_io_json=dumps(self.record.tool_io) if self.record.tool_io else None,
-                settings={**await self._stats(self._store), **await self._figures(self._store), **self._level()},
+                settings={
+                    **await self._stats(self._store),
+                    **await self._figures(self._store),
+                    **self._level(),
+                    **self._weighed(shadow),
+                },
             )
         )
 
@@ -189,6 +196,22 @@ class AnswerSealer:
             policy=self._policy,
         )
         return await figure_settings(self._call, store, settled, self._prices.priced(self.record.rounds))
+
+    def _weighed(self, shadow: Shadow) -> dict[str, str]:
+        """What the server counted last, from which the next turn goes on."""
+        plan, history, last = self._prepared.plan, self._prepared.history, self.record.last_usage
+        if not last.total_tokens or self._call.is_api:
+            return {}
+        frame_bytes = len(plan.system_instruction or b"") + len(plan.tools or b"")
+        sent = history.estimate() + sum(map(estimated_tokens, self.record.hops[:-1]))
+        weighed = Weighed(
+            hash=shadow.cumulative_hash,
+            epoch_id=history.epoch.id if history.epoch is not None else "",
+            tokens=last.prompt_tokens + last.output_tokens,
+            ratio=ratio_of(last.prompt_tokens - frame_bytes // 4, sent),
+            frame_bytes=frame_bytes,
+        )
+        return {WEIGHED_KEY.format(message_id=self._message_id): weighed.to_json()}
 
     def _asked(self) -> dict[str, str]:
         """Which question is answered; where the next one hangs elsewhere, the conversation branched."""

@@ -66,6 +66,10 @@ async def _anchor_user(given: StageInput, shared: TurnContext) -> None:
     shared.anchors = await anchors(given.user, given.metadata, given.options, (await machine()).clock.now_s())
 
 
+async def _compact(given: StageInput, shared: TurnContext) -> None:
+    """Nothing yet: that the stage was reached, and was not switched off, lets the pipe compact the chat."""
+
+
 async def _prepare_question(given: StageInput, shared: TurnContext) -> None:
     call = PipeCall(
         body=given.body,
@@ -92,6 +96,7 @@ STAGES: Final[Mapping[str, Stage]] = {
     "build_environment_domain": _open_environment,
     "tcp_keepalive_filter": _keep_alive,
     "user_native_context_filter": _anchor_user,
+    "context_compaction_filter": _compact,
     OWN_CONTEXT: _prepare_question,
     "app_drawer_filter": _place_gauge,
 }

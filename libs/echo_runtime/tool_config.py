@@ -1,7 +1,7 @@
 """The `tools` and `toolConfig` of a request: functions, Google's own tools, and what the caller forces."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -11,6 +11,7 @@ from echo_core.ports import ShadowStore
 from echo_protocol import Backend, ModelInfo, ToolConversion, convert_owui_tools, gemini_name
 from echo_runtime.call import PipeCall
 from echo_runtime.google_tools import offered, switched_on
+from echo_runtime.history_tool import READ_HISTORY, read_history_entry
 from echo_runtime.toolkits import offered_toolkits
 from echo_runtime.toolset import Toolset, tools_of
 
@@ -38,14 +39,31 @@ class Tooling:
 
 
 async def tooling_of(
-    call: PipeCall, store: ShadowStore | None, model: ModelInfo, backend: Backend, *, moves: bool = False
+    call: PipeCall,
+    store: ShadowStore | None,
+    model: ModelInfo,
+    backend: Backend,
+    *,
+    moves: bool = False,
+    compacted: Sequence[str] = (),
 ) -> Tooling:
     """Gather, translate and choose the tools of one call; with the one that changes the level where the turn `moves`.
 
     What cannot be expressed or combined is left out with a notice, never sent to be refused.
+
+    Args:
+        call: who asks.
+        store: the chat's records.
+        model: what answers.
+        backend: where it is.
+        moves: whether the turn may change its level.
+        compacted: ids of the messages on the chain, where not all of them are sent; then the model can read them.
     """
     switched = await switched_on(call)
-    toolset = tools_of(call, store, {**await offered_toolkits(call), **switched.functions})
+    extra = {**await offered_toolkits(call), **switched.functions}
+    if compacted and store is not None:
+        extra[READ_HISTORY] = read_history_entry(store, compacted)
+    toolset = tools_of(call, store, extra)
     if not model.capabilities.tools:
         toolset = Toolset(left_out=toolset.left_out)
     own = (NEW_COGNITIVE_LEVEL,) if moves and model.capabilities.tools else ()

@@ -1,6 +1,6 @@
 """The same records in process memory, for temporary chats: nothing of them reaches the disk."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 from echo_aec import DOCUMENT_PREFIX, Asking, OverlayBuilder, Transient
@@ -192,6 +192,11 @@ class MemoryShadowStore:
             del self._transients[orphan]
         self._drains = {drain for drain in self._drains if drain[0] not in orphans}
         return len(orphans)
+
+    async def update_setting(self, key: str, change: Callable[[str | None], str]) -> str:
+        """Make a value of the settings out of the one that stands; the new one."""
+        self._settings[key] = value = change(self._settings.get(key))
+        return value
 
     async def claim_setting(self, key: str, value: str) -> str:
         """Write one value of the settings unless there is one; the value that stands."""

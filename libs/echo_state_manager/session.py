@@ -1,6 +1,6 @@
 """The records of one chat in its own SQLite file."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 
 from anyio import to_thread
@@ -235,6 +235,19 @@ class SessionStore:
             await self.save_setting(key, value)
             return value
         return from_sql(rows[0][0])
+
+    async def update_setting(self, key: str, change: Callable[[str | None], str]) -> str:
+        """Make a value of `echo_settings` out of the one that stands, in one transaction; the new one."""
+
+        async def job(tx: Transaction) -> str:
+            rows = await tx.rows(SELECT_SETTING, (key,))
+            value = change(from_sql(rows[0][0]) if rows and rows[0][0] is not None else None)
+            batch = Batch(self.file.now_s)
+            _save.save_session_setting(batch, {key: value})
+            await tx.execute(batch)
+            return value
+
+        return await self.file.write(job)
 
     async def keep_tool_output(self, message_id: str, call_id: str, text: str) -> None:
         """Keep a tool's whole result in pieces; building them leaves the event loop."""

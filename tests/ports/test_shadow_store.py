@@ -229,6 +229,13 @@ class TestShadowStore:
         assert await store.get_settings(["new é", "absent", "kept"]) == {"kept": "1", "new é": "\ud800"}
         assert await store.get_settings([]) == {}
 
+    async def test_changes_of_one_setting_are_made_one_after_the_other(self, store: ShadowStore) -> None:
+        def one_more(held: str | None) -> str:
+            return f"{held or ''}é"
+
+        await asyncio.gather(*(store.update_setting("k", one_more) for _ in range(8)))
+        assert await store.get_setting("k") == "é" * 8
+
     async def test_settings_are_written_alone_and_with_a_seal(self, store: ShadowStore) -> None:
         assert await store.get_setting("k") is None
         await store.save_setting("k", "1")

@@ -1,0 +1,295 @@
+"""Compacts chats: weighs what would be sent, has the plan made, carries it out, and says so."""
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final
+from weakref import WeakValueDictionary
+
+from echo_constants import Bilingual, EchoError
+from echo_core.compaction import EchoCompactionEngine
+from echo_core.compaction_checkpoint import Checkpoint, read_checkpoint
+from echo_core.compaction_counting import calibrated, estimated_tokens
+from echo_core.compaction_planning import Budget, CompactionPlan, Wish
+from echo_core.compaction_records import WEIGHED_KEY, Weighed
+from echo_core.ports import Clock, GenerateRequest, ModelBackend, ShadowStore
+from echo_core.prefix import PrefixBreak
+from echo_events import NoticeShown
+from echo_protocol import Backend, ModelInfo, Notice, request_json
+from echo_runtime.breaks import BREAKS
+from echo_runtime.call import PipeCall
+from echo_runtime.compaction_model import Condensed, Summariser
+from echo_runtime.compaction_store import add_epoch, artifacts_of, compaction_state, keep_artifacts
+from echo_runtime.history import Rebuilt
+from echo_runtime.waiting import show_now
+
+log = logging.getLogger(__name__)
+
+FILTER: Final = "context_compaction_filter"
+
+COMPACTING: Final = Bilingual(
+    en="The conversation has grown long: ECHO is condensing its beginning…",
+    fr="La conversation est devenue longue : ECHO en condense le début…",
+)
+COMPACTED: Final = Bilingual(
+    en="Conversation condensed: {before} → {after} tokens.", fr="Conversation condensée : {before} → {after} jetons."
+)
+NOT_BELOW: Final = Bilingual(
+    en="The conversation could not be brought down to {target} tokens; {tokens} are sent. {why}",
+    fr="La conversation n'a pu être ramenée à {target} jetons ; {tokens} sont envoyés. {why}",
+)
+PINS_WEIGH: Final = Bilingual(
+    en="Pinned messages take {tokens} of them.", fr="Les messages épinglés en occupent {tokens}."
+)
+LAST_WEIGHS: Final = Bilingual(
+    en="The last message and what stands around it cannot be shortened.",
+    fr="Le dernier message et ce qui l'entoure ne peuvent être raccourcis.",
+)
+
+#: How far an estimate may be off that no count of the server stands behind. Source: our choice.
+_DOUBT: Final = 0.25
+_FIRST_DOUBT: Final = 0.6
+#: Tokens of the notes that come with a question. Source: our choice.
+_NOTES_TOKENS: Final = 600
+#: UTF-8 bytes of system instruction and tools in one token. Source: Gemini API docs, Tokens.
+_BYTES_A_TOKEN: Final = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """What stands around a conversation.
+
+    Args:
+        system: serialised `systemInstruction`, b"" while it is not sealed.
+        tools: serialised `tools`, b"" for none.
+    """
+
+    system: bytes = b""
+    tools: bytes = b""
+
+    @property
+    def size_bytes(self) -> int:
+        """Both together."""
+        return len(self.system) + len(self.tools)
+
+    @property
+    def tokens(self) -> int:
+        """Both together, estimated."""
+        return self.size_bytes // _BYTES_A_TOKEN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weight:
+    """What a request is taken to weigh.
+
+    Args:
+        tokens: most probably.
+        doubt_tokens: it may be so many more or fewer.
+        ratio: counted tokens for one estimated.
+    """
+
+    tokens: int
+    doubt_tokens: int = 0
+    ratio: float = 1.0
+
+
+class Compactor:
+    """Keeps chats within their context.
+
+    Args:
+        apollo: the model that sums up, as the catalogue knows it now.
+        backend_name: whose model ids are used.
+        clock: dates epochs.
+    """
+
+    def __init__(self, apollo: Callable[[], ModelInfo], backend_name: Backend, clock: Clock) -> None:
+        self._apollo = apollo
+        self._backend_name = backend_name
+        self._clock = clock
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    def lock(self, chat_id: str) -> asyncio.Lock:
+        """Held while a chat is compacted."""
+        return self._locks.setdefault(chat_id, asyncio.Lock())
+
+    async def fitted(
+        self,
+        call: PipeCall,
+        store: ShadowStore,
+        history: Rebuilt,
+        *,
+        frame: Frame,
+        model: ModelInfo,
+        budget: Budget,
+        backend: ModelBackend,
+    ) -> tuple[Rebuilt, tuple[Notice, ...]]:
+        """The history as it is to be sent, compacted if it has to be; and what the user is told about it.
+
+        Args:
+            call: who asks.
+            store: the chat's records.
+            history: as it would be sent.
+            frame: what stands around it.
+            model: what will answer.
+            budget: how much the request may weigh.
+            backend: counts and sums up.
+        """
+        engine = EchoCompactionEngine(budget)
+        wish = wish_of(call, history)
+        weight = await self.weigh(store, history, frame)
+        size_bytes = sum(map(len, history.contents)) + len(history.question) + frame.size_bytes
+        if self._in_doubt(weight, budget, wish):
+            weight = await self._counted(weight, history, frame, model, backend)
+        if not engine.is_needed(weight.tokens, size_bytes, wish):
+            return history, ()
+        async with self.lock(call.chat_id):
+            state = await compaction_state(store)
+            there = state.in_force(history.view)
+            if there != history.epoch:  # somebody else's turn was quicker
+                return replace(history, state=state).under(there, await artifacts_of(store, there)), ()
+            history = replace(history, state=state)
+            return await self.compact(call, store, history, frame, engine, weight, backend)
+
+    async def compact(
+        self,
+        call: PipeCall,
+        store: ShadowStore,
+        history: Rebuilt,
+        frame: Frame,
+        engine: EchoCompactionEngine,
+        weight: Weight,
+        backend: ModelBackend | None,
+    ) -> tuple[Rebuilt, tuple[Notice, ...]]:
+        """Carry out one compaction; the caller holds the lock. As `fitted`."""
+        view, now = history.view, history.epoch
+        held = await artifacts_of(store, now)
+        pinned_tokens = self._pinned_tokens(history, weight.ratio)
+        around = frame.tokens + _NOTES_TOKENS
+        held_tokens = calibrated(sum(estimated_tokens(xml.encode()) for xml in held), weight.ratio)
+        plan = engine.plan(
+            view, now, frame_tokens=around + held_tokens, ratio=weight.ratio, pinned_tokens=pinned_tokens
+        )
+        if plan is None:
+            return history, self._unmet(engine.budget, weight.tokens, pinned_tokens)
+        await show_now(call, NoticeShown(COMPACTING.render(call.locale), done=False))
+        epoch = engine.epoch(plan, view, now, history.state, f"e{secrets.token_hex(6)}")
+        artifacts = held
+        if plan.pivot >= 0:
+            room = engine.checkpoint_bytes(around, plan.tail_tokens, pinned_tokens)
+            done = await self._condensed(engine, history, plan, held, room, backend)
+            epoch = replace(epoch, method=done.method, model_id=done.model_id)
+            artifacts = engine.artifacts(done.checkpoint, epoch, view)
+            await keep_artifacts(store, epoch.checkpoint_id, artifacts)
+        after = history.under(epoch, artifacts)
+        tokens_after = self._estimate(after, frame, weight.ratio)
+        epoch = replace(
+            epoch,
+            tokens_before=weight.tokens,
+            tokens_after=tokens_after,
+            bytes_checkpoint=sum(len(xml.encode()) for xml in artifacts),
+            created_at_s=int(self._clock.now_s()),
+        )
+        standing = await add_epoch(store, view, now, epoch)
+        if standing.id != epoch.id:
+            artifacts = await artifacts_of(store, standing)
+        BREAKS.note(PrefixBreak.COMPACTION, call.chat_id)
+        log.info("chat %s compacted by %s: %d → %d tokens", call.chat_id, epoch.method, weight.tokens, tokens_after)
+        told = COMPACTED.render(call.locale, before=weight.tokens, after=tokens_after)
+        await show_now(call, NoticeShown(told))
+        result = replace(history, state=await compaction_state(store)).under(standing, artifacts)
+        above = tokens_after > engine.budget.trigger_tokens
+        return result, self._unmet(engine.budget, tokens_after, pinned_tokens) if above else ()
+
+    async def weigh(self, store: ShadowStore, history: Rebuilt, frame: Frame) -> Weight:
+        """What a history weighs: the server's last count and what came since, or all of it estimated."""
+        epoch_id = history.epoch.id if history.epoch is not None else ""
+        last = next((shadow for shadow in reversed(history.view.shadows[-2:]) if shadow.role == "model"), None)
+        held = None
+        if last is not None:
+            held = Weighed.from_json(await store.get_setting(WEIGHED_KEY.format(message_id=last.message_id)))
+        news = estimated_tokens(history.question) + sum(map(estimated_tokens, history.lead)) + _NOTES_TOKENS
+        if held is not None and last is not None and held.hash == last.cumulative_hash and held.epoch_id == epoch_id:
+            grown = (frame.size_bytes - held.frame_bytes) // _BYTES_A_TOKEN if frame.size_bytes else 0
+            tokens = held.tokens + grown + calibrated(news, held.ratio)
+            return Weight(tokens=tokens, doubt_tokens=int(news * held.ratio * _DOUBT), ratio=held.ratio)
+        ratio = held.ratio if held is not None else 1.0
+        tokens = self._estimate(history, frame, ratio)
+        doubt = _DOUBT if held is not None else _FIRST_DOUBT
+        return Weight(tokens=tokens, doubt_tokens=int(tokens * doubt), ratio=ratio)
+
+    @staticmethod
+    def _estimate(history: Rebuilt, frame: Frame, ratio: float) -> int:
+        pieces = history.estimate() + sum(map(estimated_tokens, history.lead))
+        return calibrated(pieces, ratio) + frame.tokens + _NOTES_TOKENS
+
+    @staticmethod
+    def _in_doubt(weight: Weight, budget: Budget, wish: Wish) -> bool:
+        limit = budget.trigger_tokens if wish == "auto" else budget.hard_tokens
+        return abs(weight.tokens - limit) <= weight.doubt_tokens
+
+    async def _counted(
+        self, weight: Weight, history: Rebuilt, frame: Frame, model: ModelInfo, backend: ModelBackend
+    ) -> Weight:
+        """The weight as the server counts it; the upper end of the estimate when it does not."""
+        body = request_json(
+            contents=[*history.contents, history.question] if history.question else history.contents,
+            system_instruction=frame.system or None,
+            tools=frame.tools or None,
+        )
+        try:
+            request = GenerateRequest(model=model.backend_id(self._backend_name), body_json=body)
+            counted = await backend.count_tokens(request)
+        except EchoError as error:
+            log.info("the tokens of a request could not be counted: %s", error)
+            return replace(weight, tokens=weight.tokens + weight.doubt_tokens)
+        lead = sum(map(estimated_tokens, history.lead))
+        tokens = counted + calibrated(lead, weight.ratio) + _NOTES_TOKENS
+        estimate = history.estimate()
+        ratio = (counted - frame.tokens) / estimate if estimate else weight.ratio
+        return Weight(tokens=tokens, ratio=min(max(ratio, 0.4), 2.5))
+
+    @staticmethod
+    def _pinned_tokens(history: Rebuilt, ratio: float) -> int:
+        view = history.view
+        places = [place for place in map(view.place, history.state.pins) if place >= 0]
+        return calibrated(sum(estimated_tokens(view.pieces[place]) for place in places), ratio)
+
+    async def _condensed(
+        self,
+        engine: EchoCompactionEngine,
+        history: Rebuilt,
+        plan: CompactionPlan,
+        held: list[str],
+        room_bytes: int,
+        backend: ModelBackend | None,
+    ) -> Condensed:
+        """The checkpoint of everything before the pivot, made from the former one and what follows it."""
+        now, view = history.epoch, history.view
+        start = view.place(now.pivot_id) if now is not None and now.pivot_id else 0
+        before = read_checkpoint(held[0]) if held and start > 0 else Checkpoint()
+        messages = await asyncio.to_thread(engine.between, view, start, plan.pivot)
+        summariser = Summariser(self._apollo(), self._backend_name)
+        return await summariser.condense(backend, messages, before, room_bytes)
+
+    @staticmethod
+    def _unmet(budget: Budget, tokens: int, pinned_tokens: int) -> tuple[Notice, ...]:
+        """What is told when the target is out of reach."""
+        pins = pinned_tokens > budget.target_tokens // 4
+        why = PINS_WEIGH if pins else LAST_WEIGHS
+        fields = {"tokens": tokens, "target": budget.target_tokens}
+        told = Bilingual(
+            en=NOT_BELOW.en.replace("{why}", why.en.replace("{tokens}", "{pinned}")),
+            fr=NOT_BELOW.fr.replace("{why}", why.fr.replace("{tokens}", "{pinned}")),
+        )
+        return (Notice(told, {**fields, "pinned": pinned_tokens}),)
+
+
+def wish_of(call: PipeCall, history: Rebuilt) -> Wish:
+    """When this call may be compacted: asking for the same answer again changes nothing that was sent before."""
+    switched_off = call.shared.stages.get(FILTER) == "off"
+    same = history.again or call.continues or call.regenerates_with_hint
+    if switched_off or same or history.state.taken_back(history.view):
+        return "only_window"
+    return "auto"

@@ -1,0 +1,153 @@
+"""Has a model sum up what a chat no longer sends, and trusts nothing of it unseen."""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from echo_constants import EchoError
+from echo_core.compaction_checkpoint import ANSWER_SCHEMA, BYTES_A_TOKEN, Checkpoint, of_answer
+from echo_core.compaction_extract import extract
+from echo_core.compaction_records import Method
+from echo_core.compaction_transcript import Said, chunks, transcript
+from echo_core.compaction_verify import REVIEW_SCHEMA, Fault, reviewed, verify
+from echo_core.ports import GenerateRequest, ModelBackend
+from echo_prompts.compaction_words import review_words, sum_up_words
+from echo_protocol import (
+    Backend,
+    ModelInfo,
+    StreamProcessor,
+    UnreadableChunk,
+    UnreadablePart,
+    content_json,
+    generation_settings,
+    request_json,
+    text_part,
+)
+
+log = logging.getLogger(__name__)
+
+#: How long one call may take before the plain extract steps in. Source: our choice.
+CALL_LIMIT_S: Final = 120.0
+#: Share of the model's window that one stretch may fill, in characters for each token of it. Source: our choice; a
+#: token has about four characters of English and two to three of other languages and code.
+_CHARS_A_WINDOW_TOKEN: Final = 1.2
+#: Source: our choice.
+_EFFORT: Final = "low"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condensed:
+    """What became of a stretch of conversation.
+
+    Args:
+        method: who wrote the checkpoint; `extract` if any stretch had to do without the model.
+        model_id: what was asked, "" when it wrote nothing that stands.
+        faults: what was wrong with what the model wrote.
+    """
+
+    checkpoint: Checkpoint
+    method: Method
+    model_id: str = ""
+    faults: tuple[Fault, ...] = ()
+
+
+class Summariser:
+    """Condenses stretches of conversation with MODEL_APOLLO.
+
+    Args:
+        model: what is asked.
+        backend_name: whose model ids are used.
+        call_limit_s: seconds that one call may take.
+    """
+
+    def __init__(self, model: ModelInfo, backend_name: Backend, *, call_limit_s: float = CALL_LIMIT_S) -> None:
+        self._model = model
+        self._model_id = model.backend_id(backend_name)
+        self._call_limit_s = call_limit_s
+
+    async def condense(
+        self, backend: ModelBackend | None, messages: Sequence[Said], before: Checkpoint, size_bytes: int
+    ) -> Condensed:
+        """One checkpoint for a stretch and for what stood for everything above it.
+
+        A stretch that does not fit into the model's window is taken in pieces, each on top of the one before. Where the
+        model does not answer, or what it writes does not hold, the plain extract stands.
+
+        Args:
+            backend: where the model is; None does without.
+            messages: the stretch, oldest first.
+            before: the former checkpoint.
+            size_bytes: how large the new one may be in UTF-8.
+        """
+        faults: list[Fault] = []
+        method: Method = "model" if backend is not None else "extract"
+        for stretch in chunks(messages, int(self._model.window_tokens * _CHARS_A_WINDOW_TOKEN)):
+            written = None
+            if backend is not None:
+                try:
+                    written = await self._written(backend, stretch, before, size_bytes, faults)
+                except (EchoError, TimeoutError, UnreadableChunk, UnreadablePart) as error:
+                    log.warning("the model that sums up did not answer: %s %s", type(error).__name__, error)
+                    backend = None
+            if written is None:
+                method = "extract"
+                written = extract(stretch, before, size_bytes)
+            before = written
+        told = self._model_id if method == "model" else ""
+        return Condensed(checkpoint=before, method=method, model_id=told, faults=tuple(dict.fromkeys(faults)))
+
+    async def _written(
+        self,
+        backend: ModelBackend,
+        stretch: Sequence[Said],
+        before: Checkpoint,
+        size_bytes: int,
+        faults: list[Fault],
+    ) -> Checkpoint | None:
+        """What the model wrote, looked at twice; None when it does not hold."""
+        asked = f"{_former(before)}\n<messages>\n{transcript(stretch)}\n</messages>"
+        answer = await self._ask(backend, sum_up_words(size_bytes // BYTES_A_TOKEN), asked, ANSWER_SCHEMA)
+        if answer is None:
+            faults.append("cut_off")
+            return None
+        verdict = verify(of_answer(answer), stretch, before, size_bytes)
+        faults += verdict.faults
+        if verdict.checkpoint is None:
+            log.warning("a checkpoint of %s was refused: %s", self._model_id, ", ".join(verdict.faults))
+            return None
+        new = "\n".join(f"{name}: {text}" for name, text in verdict.checkpoint.lines())
+        review = await self._ask(
+            backend, review_words(), f"{asked}\n<new_checkpoint>\n{new}\n</new_checkpoint>", REVIEW_SCHEMA
+        )
+        if review is None:
+            return verdict.checkpoint
+        again = verify(reviewed(verdict.checkpoint, review), stretch, before, size_bytes)
+        return again.checkpoint or verdict.checkpoint
+
+    async def _ask(self, backend: ModelBackend, system: str, text: str, schema: Any) -> str | None:
+        """The answer's text, None when it did not come to its end."""
+        wish = {
+            "reasoning_effort": _EFFORT,
+            "response_format": {"type": "json_schema", "json_schema": {"schema": schema}},
+        }
+        request = GenerateRequest(
+            model=self._model_id,
+            body_json=request_json(
+                contents=[content_json("user", [text_part(text)])],
+                system_instruction=content_json("user", [text_part(system)]),
+                generation_config=generation_settings(self._model, wish, include_thoughts=False).config,
+            ),
+        )
+        async with asyncio.timeout(self._call_limit_s):
+            answer = await backend.generate(request)
+        stream = StreamProcessor()
+        stream.process(answer)
+        result = stream.finish()
+        return result.text if result.outcome == "complete" else None
+
+
+def _former(before: Checkpoint) -> str:
+    lines = "\n".join(f"{name}: {text}" for name, text in before.lines())
+    return f"<former_checkpoint>\n{lines}\n</former_checkpoint>"
