@@ -23,6 +23,9 @@ _FILE_TOKENS: Final = 2_000
 _SIGNATURE_CHARS_A_TOKEN: Final = 6
 _MAX_SIGNATURE_TOKENS: Final = 8_192
 
+#: Less text than this tells nothing about the ratio. Source: our choice.
+_LEAST_ESTIMATE: Final = 2_000
+
 _SIGNATURE: Final = re.compile(rb'"thought_?[sS]ignature":"([^"]*)"')
 _DATA: Final = re.compile(rb'"mime_?[tT]ype":"([^"]{1,100})","data":"([^"]*)"|"data":"([^"]{200,})"')
 _FILE: Final = re.compile(rb'"file_?[uU]ri":"')
@@ -85,7 +88,7 @@ def calibrated(estimate: int, ratio: float) -> int:
 
 
 def ratio_of(counted: int, estimate: int) -> float:
-    """Counted tokens for one estimated, kept within what text and media can make of it."""
-    if counted <= 0 or estimate <= 0:
+    """Counted tokens for one estimated, kept within what text and media can make of it; 1 while little was counted."""
+    if counted <= 0 or estimate < _LEAST_ESTIMATE:
         return 1.0
     return min(max(counted / estimate, 0.4), 2.5)

@@ -14,8 +14,8 @@ _TERM: Final = re.compile(
     r"|(?:[\w.-]+)?(?:/[\w.-]+){2,}"
     r"|\b[\w-]+\.(?:py|js|ts|md|txt|json|ya?ml|toml|csv|pdf|docx?|xlsx?|png|jpe?g|sql|sh|html|css|rs|go|c|h)\b"
     r"|`[^`\n]{2,80}`"
-    r"|\b\w*[A-Za-zÀ-ÿ]\w*[_\d]\w*(?:-\w+)*\b"
-    r"|\b[A-Z]{2,}(?:-[A-Z0-9]+)+\b"
+    r"|\b(?=[\w.-]*\d)(?=[\w.-]*[^\W\d_])\w[\w-]*(?:\.[\w-]+)*"
+    r"|\b[^\W_]\w*_\w+\b"
     r"|\b\d[\d.,:-]*\d{2,}\b"
 )
 _SENTENCE: Final = re.compile(r"[^.!?\n]+(?:[.!?](?![\s)\"'»]|$)[^.!?\n]*)*[.!?]*")

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
 
@@ -13,6 +13,8 @@ from echo_core.mending import unsigned
 from echo_core.overlay import NO_OVERLAY, render
 from echo_core.ports import (
     Clock,
+    ContextGuard,
+    Fitted,
     GenerateRequest,
     MediaStore,
     ModelBackend,
@@ -146,6 +148,7 @@ class TurnEngine:
         on_wait: told when the backend waits before it tries again.
         plans: keeps Transfer Plans; None where nothing is kept.
         call_prefix: begins the id of every call.
+        guard: keeps each request within the context; None leaves it as it is.
     """
 
     def __init__(
@@ -160,7 +163,11 @@ class TurnEngine:
         on_wait: OnWait | None = None,
         plans: PlanStore | None = None,
         call_prefix: str = "call",
+        guard: ContextGuard | None = None,
     ) -> None:
+        self._guard = guard
+        self._lighter: Fitted | None = None
+        self._signs: bool | None = None  # of the family that the turn moved to
         self._backend = backend
         self._tools = tools
         self._call_prefix = call_prefix
@@ -223,6 +230,7 @@ class TurnEngine:
             if self._on_wait is not None:
                 await self._on_wait(step.wait_s, step.because)
             await self._clock.sleep(step.wait_s)
+        await self._fit()
         request = GenerateRequest(model=self.record.ladder.current.model_id, body_json=self._body(plan, step))
         self.record.asked_model = request.model
         stream = self.record.stream = StreamProcessor()
@@ -274,12 +282,36 @@ class TurnEngine:
         if change.rescoped:
             self._contents = unsigned(self._contents)
             self.record.hops = list(unsigned(self.record.hops, current=True, signs=route.signs))
+            self._signs = route.signs
+            if self._lighter is not None:
+                self._lighter = self._readable(self._lighter)
+
+    async def _fit(self) -> None:
+        """Let the guard make the request lighter where it has grown too heavy."""
+        fitted = None if self._guard is None else await self._guard.fit(self.record.hops, self.record.last_usage)
+        if fitted is not None:
+            self._lighter = fitted if self._signs is None else self._readable(fitted)
+            self._contents = self._lighter.contents
+
+    def _readable(self, fitted: Fitted) -> Fitted:
+        """Without the signatures that the family of the current model does not read."""
+        hops = unsigned(fitted.hops, current=True, signs=bool(self._signs))
+        return replace(fitted, contents=unsigned(fitted.contents), hops=hops)
+
+    def _hops(self) -> list[bytes]:
+        """The answer so far as it is sent."""
+        if self._lighter is None:
+            return self.record.hops
+        return [*self._lighter.hops, *self.record.hops[self._lighter.seen :]]
 
     def _rename(self, plan: TurnPlan, ladder: Ladder) -> None:
         """The question as it is read from now on: of several models the last one is named."""
-        if plan.question and ladder.current.note:
-            overlay = join_contents([plan.overlay, *(change.overlay() for change in ladder.changes)])
-            self._contents = (*self._contents[:-1], render(plan.question, overlay))
+        question, told = plan.question, plan.overlay
+        if self._lighter is not None:
+            question, told = self._lighter.question, self._lighter.overlay
+        if question and ladder.current.note:
+            overlay = join_contents([told, *(change.overlay() for change in ladder.changes)])
+            self._contents = (*self._contents[:-1], render(question, overlay))
 
     async def _waiting(self, wait_s: float, error: EchoError) -> None:
         if not self._machine.may_wait(wait_s, error):
@@ -289,7 +321,7 @@ class TurnEngine:
 
     def _body(self, plan: TurnPlan, step: Ask) -> bytes:
         return request_json(
-            contents=[*self._contents, *self.record.hops],
+            contents=[*self._contents, *self._hops()],
             system_instruction=plan.system_instruction,
             tools=plan.tools,
             tool_config=self._tool_config(plan, step),

@@ -373,12 +373,16 @@ class Fitted:
     """A request that was made lighter.
 
     Args:
-        contents: the conversation up to the question.
+        contents: the conversation up to the question, the question with what is told beside it last.
+        question: the question without that; b"" as in the plan.
+        overlay: what is told beside it.
         hops: what stands for the answer's Contents so far that were looked at.
         seen: how many of the answer's Contents these are.
     """
 
     contents: tuple[bytes, ...]
+    question: bytes
+    overlay: bytes
     hops: tuple[bytes, ...]
     seen: int
 
@@ -386,15 +390,11 @@ class Fitted:
 class ContextGuard(Protocol):
     """Sees to it, before each request of a turn, that it stays within the context."""
 
-    async def fit(self, contents: Sequence[bytes], hops: Sequence[bytes], last: Usage) -> Fitted | None:
-        """What is sent instead, None to send it as it is.
+    async def fit(self, hops: Sequence[bytes], last: Usage) -> Fitted | None:
+        """What is sent instead from now on, None to go on as before.
 
         Args:
-            contents: the conversation up to the question, as it was sent last or would be now.
             hops: serialised Contents of the answer so far, as they are sealed.
             last: what the server counted for the turn's request before, all zero before the first.
-
-        Raises:
-            EchoError: it cannot be made to fit.
         """
         ...

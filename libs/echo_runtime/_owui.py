@@ -10,6 +10,7 @@ from functools import cache, reduce
 from typing import Any, Final
 
 from echo_core.heads import MODEL_MARK, OTHER_MARK, USER_MARK, ChatRows
+from echo_runtime.model_record import ECHO_MODEL_ID
 
 #: Stands between two fields of a row, and between two rows. ASCII's own sign for that.
 _FIELD_END: Final = "\x1f"
@@ -54,6 +55,15 @@ async def function_switches(function_ids: Sequence[str]) -> dict[str, FunctionSw
     rows = await Functions.get_functions_by_ids(list(function_ids))
     valves = await Functions.get_function_valves_by_ids(list(function_ids))
     return {row.id: FunctionSwitch(bool(row.is_active and row.is_global), valves.get(row.id) or {}) for row in rows}
+
+
+async def pipe_valves(request: Any) -> Any:
+    """The administrator's Valves of ECHO's pipe as they are stored now, with the defaults of the rest."""
+    from open_webui.models.functions import Functions
+    from open_webui.utils.plugin import get_function_module_from_cache
+
+    module, *_ = await get_function_module_from_cache(request, ECHO_MODEL_ID)
+    return module.Valves(**(await Functions.get_function_valves_by_id(ECHO_MODEL_ID) or {}))
 
 
 async def load_rows(chat_id: str) -> ChatRows:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
 
@@ -92,6 +92,7 @@ class Briefed:
         names: Open WebUI's tool name by declared name, those included that cannot be called at present.
         overlay: what is told beside the question.
         before: what the model knew of what changes, None where it is not told which model answers.
+        renewed: what has to be told again once everything before the question is left out; gets the overlay.
     """
 
     system: bytes | None
@@ -99,6 +100,7 @@ class Briefed:
     names: Mapping[str, str]
     overlay: bytes
     before: Told | None = None
+    renewed: Callable[[bytes], OverlayEntry] | None = field(default=None, compare=False)
 
     def naming(self, note: str) -> bytes:
         """The overlay entry that names a model; empty where none is to be named.
@@ -148,8 +150,7 @@ class Briefings:
         key = sealed_key(call, shared=history.shared)
         kept = await store.get_setting(key)
         if kept is None:
-            fresh = _sealed(call, instructions.text, tools)
-            kept = await store.claim_setting(key, fresh.to_json())
+            kept = await store.claim_setting(key, _sealed(call, instructions.text, tools).to_json())
             if history.shared:
                 BREAKS.note(PrefixBreak.SECOND_WRITER, call.chat_id)
         sealed = await _with_selection(call, store, key, Sealed.from_json(kept), tools)
@@ -158,7 +159,8 @@ class Briefings:
         overlay, named = history.overlay, None
         if overlay is None:
             before = known(sealed.told, history.overlays, [*briefing.values, MODEL_VALUE])
-            entry = news(briefing, before, sealed.declared)
+            checkpoint = "" if history.epoch is None else history.epoch.id
+            entry = replace(news(briefing, before, sealed.declared), checkpoint=checkpoint)
             asking = Asking(
                 question_id=call.user_message_id or history.parent_hash,
                 answer_id=call.message_id,
@@ -166,14 +168,12 @@ class Briefings:
                 chain=history.chain,
                 takes=tells,
             )
-            if history.epoch is not None:
-                entry = replace(entry, checkpoint=history.epoch.id)
-            draft = draft_of(call) if tells and not history.shared else None
-            if tells and not history.shared and self._pushes is not None:
+            personal = tells and not history.shared
+            if personal and self._pushes is not None:
                 await self._pushes.fan_out(call.user_id, store)
             resolve = partial(_resolve_placeholders, model_id=model.id, model_origin=self._origin)
-            build = partial(_overlay, entry, draft, resolve, sealed.locale)
-            overlay = await EchoAEC(store).drain_pending_directives(asking, build)
+            told = partial(_overlay, entry, draft_of(call) if personal else None, resolve, sealed.locale)
+            overlay = await EchoAEC(store).drain_pending_directives(asking, told)
             named = before if tells else None
         return Briefed(
             system=sealed.system.encode() or None,
@@ -181,11 +181,17 @@ class Briefings:
             names={**sealed.names, **tools.original_names},
             overlay=overlay,
             before=named,
+            renewed=partial(_renewed, briefing, sealed),
         )
 
     def model_note(self, model: ModelInfo) -> str:
         """The artifact that names a model."""
         return _resolve_placeholders(MODEL_NOTE.xml(), model_id=model.id, model_origin=self._origin)
+
+
+def _renewed(briefing: Briefing, sealed: Sealed, overlay: bytes) -> OverlayEntry:
+    """What the model has to be told beside a question when nothing before it is sent."""
+    return news(briefing, known(sealed.told, [overlay], list(briefing.values)), sealed.declared)
 
 
 def _told_as(call: PipeCall, history: Rebuilt) -> str:

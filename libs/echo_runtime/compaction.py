@@ -13,7 +13,7 @@ from echo_core.compaction import EchoCompactionEngine
 from echo_core.compaction_checkpoint import Checkpoint, read_checkpoint
 from echo_core.compaction_counting import calibrated, estimated_tokens
 from echo_core.compaction_planning import Budget, CompactionPlan, Wish
-from echo_core.compaction_records import WEIGHED_KEY, Weighed
+from echo_core.compaction_records import WEIGHED_KEY, Epoch, Weighed
 from echo_core.ports import Clock, GenerateRequest, ModelBackend, ShadowStore
 from echo_core.prefix import PrefixBreak
 from echo_events import NoticeShown
@@ -110,6 +110,14 @@ class Compactor:
         self._clock = clock
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
+    def new_id(self) -> str:
+        """An id that no epoch has."""
+        return f"e{secrets.token_hex(6)}"
+
+    def now_s(self) -> int:
+        """Epoch seconds."""
+        return int(self._clock.now_s())
+
     def lock(self, chat_id: str) -> asyncio.Lock:
         """Held while a chat is compacted."""
         return self._locks.setdefault(chat_id, asyncio.Lock())
@@ -174,23 +182,8 @@ class Compactor:
         if plan is None:
             return history, self._unmet(engine.budget, weight.tokens, pinned_tokens)
         await show_now(call, NoticeShown(COMPACTING.render(call.locale), done=False))
-        epoch = engine.epoch(plan, view, now, history.state, f"e{secrets.token_hex(6)}")
-        artifacts = held
-        if plan.pivot >= 0:
-            room = engine.checkpoint_bytes(around, plan.tail_tokens, pinned_tokens)
-            done = await self._condensed(engine, history, plan, held, room, backend)
-            epoch = replace(epoch, method=done.method, model_id=done.model_id)
-            artifacts = engine.artifacts(done.checkpoint, epoch, view)
-            await keep_artifacts(store, epoch.checkpoint_id, artifacts)
-        after = history.under(epoch, artifacts)
-        tokens_after = self._estimate(after, frame, weight.ratio)
-        epoch = replace(
-            epoch,
-            tokens_before=weight.tokens,
-            tokens_after=tokens_after,
-            bytes_checkpoint=sum(len(xml.encode()) for xml in artifacts),
-            created_at_s=int(self._clock.now_s()),
-        )
+        epoch, artifacts = await self.carried_out(store, history, frame, engine, plan, weight, backend)
+        tokens_after = epoch.tokens_after
         standing = await add_epoch(store, view, now, epoch)
         if standing.id != epoch.id:
             artifacts = await artifacts_of(store, standing)
@@ -201,6 +194,36 @@ class Compactor:
         result = replace(history, state=await compaction_state(store)).under(standing, artifacts)
         above = tokens_after > engine.budget.trigger_tokens
         return result, self._unmet(engine.budget, tokens_after, pinned_tokens) if above else ()
+
+    async def carried_out(
+        self,
+        store: ShadowStore,
+        history: Rebuilt,
+        frame: Frame,
+        engine: EchoCompactionEngine,
+        plan: CompactionPlan,
+        weight: Weight,
+        backend: ModelBackend | None,
+    ) -> tuple[Epoch, list[str]]:
+        """The epoch that a plan makes, and the artifacts of its checkpoint, which are kept; it is not yet in force."""
+        view, now = history.view, history.epoch
+        artifacts = await artifacts_of(store, now)
+        epoch = engine.epoch(plan, view, now, history.state, self.new_id())
+        if plan.pivot >= 0:
+            pinned_tokens = self._pinned_tokens(history, weight.ratio)
+            room = engine.checkpoint_bytes(frame.tokens + _NOTES_TOKENS, plan.tail_tokens, pinned_tokens)
+            done = await self._condensed(engine, history, plan, artifacts, room, backend)
+            epoch = replace(epoch, method=done.method, model_id=done.model_id)
+            artifacts = engine.artifacts(done.checkpoint, epoch, view)
+            await keep_artifacts(store, epoch.checkpoint_id, artifacts)
+        epoch = replace(
+            epoch,
+            tokens_before=weight.tokens,
+            tokens_after=self._estimate(history.under(epoch, artifacts), frame, weight.ratio),
+            bytes_checkpoint=sum(len(xml.encode()) for xml in artifacts),
+            created_at_s=self.now_s(),
+        )
+        return epoch, artifacts
 
     async def weigh(self, store: ShadowStore, history: Rebuilt, frame: Frame) -> Weight:
         """What a history weighs: the server's last count and what came since, or all of it estimated."""

@@ -1,6 +1,6 @@
 """Turns a call of the pipe into what is sent: model, history, system instruction, tools, settings."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -8,7 +8,7 @@ from echo_constants import Bilingual, EchoError
 from echo_core.briefing import model_entry
 from echo_core.compaction_planning import Budget
 from echo_core.engine import TurnPlan
-from echo_core.overlay import NO_OVERLAY, Told, overlay_json
+from echo_core.overlay import NO_OVERLAY, OverlayEntry, Told, overlay_json
 from echo_core.ports import ModelBackend, ShadowStore
 from echo_core.routing import LEVELS, Level, Route
 from echo_protocol import (
@@ -28,7 +28,7 @@ from echo_runtime.attachments import Attachments
 from echo_runtime.briefings import Briefed, Briefings, unsealed
 from echo_runtime.call import PipeCall
 from echo_runtime.chains import RequestChain, SavedChain
-from echo_runtime.compaction import Compactor
+from echo_runtime.compaction import Compactor, Frame
 from echo_runtime.drawing import NOT_ALLOWED, may_draw, recent
 from echo_runtime.history import HistoryBuilder, Rebuilt
 from echo_runtime.levels import Levels
@@ -70,6 +70,7 @@ class Prepared:
         tools: who runs which tool.
         notices: what the user is told before the answer, in the user's language.
         overlay_json: what the model is told beside the question; sealed with the answer.
+        renewed: as of `Briefed`.
     """
 
     plan: TurnPlan
@@ -78,6 +79,7 @@ class Prepared:
     tools: Toolset
     notices: tuple[str, ...] = ()
     overlay_json: bytes = NO_OVERLAY
+    renewed: Callable[[bytes], OverlayEntry] | None = None
 
 
 class ContextBuilder:
@@ -105,7 +107,7 @@ class ContextBuilder:
         self._histories = histories
         self._api_history = api_history
         self._briefings = briefings
-        self._compactor = compactor
+        self.compactor = compactor
         self.backend_name = backend_name
 
     def model(self, level: str) -> ModelInfo:
@@ -130,8 +132,8 @@ class ContextBuilder:
         if not history.contents and not history.question and not history.lead:
             raise NothingAsked(f"{len(call.body.get('messages') or [])} messages hold nothing to answer")
         history, told = await self._fitted(call, settings, store, history, model, None if artist else backend)
-        unsent = history.view.ids if history.epoch is not None else ()
-        tooling = await tooling_of(call, store, usual, self.backend_name, moves=settings.moves, compacted=unsent)
+        told_of: dict[str, Any] = {"chain": history.view.ids, "compacted": history.epoch is not None}
+        tooling = await tooling_of(call, store, usual, self.backend_name, moves=settings.moves, **told_of)
         if store is None or call.is_api:  # an API caller's own system message counts, each time anew
             briefed = unsealed(call, system_text, tooling.conversion)
         else:
@@ -160,7 +162,11 @@ class ContextBuilder:
         )
         refused = (Notice(NOT_ALLOWED),) if call.draws and artist is None else ()
         shown = _rendered(call, (*refused, *history.notices, *told, *generation.notices))
-        return Prepared(plan, reader, history, tooling.toolset, (*tooling.notices, *shown), overlay)
+        return Prepared(plan, reader, history, tooling.toolset, (*tooling.notices, *shown), overlay, briefed.renewed)
+
+    async def frame(self, call: PipeCall, store: ShadowStore) -> Frame:
+        """What is sealed around the conversation of a chat with one writer."""
+        return await self._briefings.frame(call, store, shared=False)
 
     @staticmethod
     def _generation(call: PipeCall, settings: Settings, model: ModelInfo, *, with_tools: bool) -> GenerationSettings:
@@ -182,7 +188,7 @@ class ContextBuilder:
             return history, ()
         budget = Budget(size_tokens=min(settings.max_context_tokens, model.window_tokens))
         frame = await self._briefings.frame(call, store, shared=history.shared)
-        return await self._compactor.fitted(
+        return await self.compactor.fitted(
             call, store, history, frame=frame, model=model, budget=budget, backend=backend
         )
 

@@ -2,12 +2,13 @@
 
 import logging
 import secrets
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 from typing import Any
 
 from starlette.responses import StreamingResponse
 
+from echo_core.compaction_records import Epoch
 from echo_core.engine import TurnEngine
 from echo_core.ports import Clock, ModelBackend, ShadowStore
 from echo_core.routing import LEVELS
@@ -21,8 +22,12 @@ from echo_events import (
     TurnFinished,
     UsageCounted,
 )
+from echo_runtime import _owui
 from echo_runtime.backends import SIMULATOR_NOTICE, Backends
 from echo_runtime.call import PipeCall
+from echo_runtime.compaction_desk import NoSuchCompaction
+from echo_runtime.compaction_guard import TurnGuard
+from echo_runtime.compaction_manual import compact_by_hand
 from echo_runtime.context import ContextBuilder, Prepared
 from echo_runtime.drafting import Drafter
 from echo_runtime.file_backend import FileBackends
@@ -130,6 +135,31 @@ class Orchestrator:
         """Take the Version Lock of a turn that has ended; `call.body` is an outlet's (see `VersionLocker`)."""
         await VersionLocker(self._stores, self._clock).lock(call)
 
+    async def compact_now(self, call: PipeCall) -> Epoch | None:
+        """Condense a chat of the caller's because the caller wants it; None when there is nothing to condense.
+
+        Args:
+            call: names the chat and, as the message that is answered, the last one that counts.
+
+        Raises:
+            EchoError: the chat is not the caller's, or its records cannot be used.
+        """
+        if not call.is_saved or await _owui.chat_owner(call.chat_id) != call.user_id:
+            raise NoSuchCompaction("not a saved chat of this user's")
+        settings = self._settings(call)
+        endpoint = await self._backends.for_call(call, settings)
+        size_tokens = min(settings.max_context_tokens, self._contexts.model("FLASH").window_tokens)
+        async with self._stores.open(call, keep_api=False) as store:
+            assert store is not None  # noqa: S101 (the chat is saved)
+            return await compact_by_hand(
+                self._contexts.compactor,
+                call,
+                store,
+                frame=await self._contexts.frame(call, store),
+                size_tokens=size_tokens,
+                backend=self._files.around(endpoint, call),
+            )
+
     async def _task(self, call: PipeCall) -> str:
         """The task's text; "" when it failed, upon which Open WebUI falls back to its own default."""
         try:
@@ -186,13 +216,13 @@ class Orchestrator:
         prepared = await self.prepare_context(call, store, endpoint.signer, backend)
         for text in (*call.shared.notices, *prepared.notices):
             yield NoticeShown(text, "warning")
-        for problem in () if store is None else store.take_notices():
-            log.warning("records of chat %s: %s", call.chat_id, problem)
-            yield NoticeShown(problem.user_message(call.locale), "warning")
+        for problem in _problems(call, store):
+            yield NoticeShown(problem, "warning")
         waits = WaitNotices(call, self._clock)
         sealer = AnswerSealer(call, store, prepared, self._scopes, self._prices, settings.model_selection)
         hud = self._hud.turn(call, backend)
         around = self._surroundings(call, settings, store, prepared, sealer, hud.backend)
+        sealer.guard = self._guard(call, settings, store, prepared, sealer, hud.backend)
         engine = TurnEngine(
             backend=around.backend,
             tools=turn_runner(around, sealer.answer_id),
@@ -203,6 +233,7 @@ class Orchestrator:
             on_wait=waits.waiting,
             call_prefix=sealer.call_prefix,
             plans=sealer.plans,
+            guard=sealer.guard,
         )
         try:
             async with (
@@ -269,6 +300,29 @@ class Orchestrator:
             clock=self._clock,
         )
 
+    def _guard(
+        self,
+        call: PipeCall,
+        settings: Settings,
+        store: ShadowStore | None,
+        prepared: Prepared,
+        sealer: AnswerSealer,
+        backend: ModelBackend,
+    ) -> TurnGuard | None:
+        """What keeps the turn's later requests within the context; None where nothing is kept of the conversation."""
+        if store is None or call.is_api or call.draws:
+            return None
+        return TurnGuard(
+            self._contexts.compactor,
+            call,
+            store,
+            prepared,
+            sealer.record,
+            answer_id=sealer.answer_id,
+            backend=backend,
+            max_context_tokens=settings.max_context_tokens,
+        )
+
     def _settings(self, call: PipeCall) -> Settings:
         return settings_of(call, self._env_base_url)
 
@@ -285,6 +339,13 @@ class Orchestrator:
             "created_s": int(self._clock.now_s()),
             "model": call.called_model,
         }
+
+
+def _problems(call: PipeCall, store: ShadowStore | None) -> Iterator[str]:
+    """What the reader must be told about the chat's records."""
+    for problem in () if store is None else store.take_notices():
+        log.warning("records of chat %s: %s", call.chat_id, problem)
+        yield problem.user_message(call.locale)
 
 
 def _sse_event(wire: dict[str, Any]) -> bytes:

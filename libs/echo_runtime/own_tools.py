@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 from echo_core.ports import ShadowStore, ToolOutputSlice
@@ -74,12 +74,13 @@ def kept_for(card_id: str, user_id: str) -> str:
     return f"{card_id}.{hashlib.sha256(user_id.encode()).hexdigest()[:_TAG_CHARS]}"
 
 
-def read_tool_output_entry(store: ShadowStore, user_id: str) -> dict[str, Any]:
+def read_tool_output_entry(store: ShadowStore, user_id: str, chain: Collection[str] = ()) -> dict[str, Any]:
     """`read_tool_output(id, range)` over the records of one chat.
 
     Args:
         store: belongs to one chat, so no other chat's results can be read.
         user_id: who reads: only results of tools that ran for the same person.
+        chain: ids of the messages whose results may have been put aside: those that this reader is sent.
     """
 
     async def read_tool_output(id: str = "", range: str = "") -> str:  # noqa: A002 (the names that the model sees)
@@ -87,7 +88,7 @@ def read_tool_output_entry(store: ShadowStore, user_id: str) -> dict[str, Any]:
         start, end = _span(str(range or ""))
         key = kept_for(card_id, user_id)
         kept = await store.read_tool_output(answer_id, key, start, end) if card_id and answer_id else None
-        if kept is None:
+        if kept is None and answer_id in chain:
             kept = await _put_aside(store, answer_id, card_id, slice(start, end))
         if kept is None:
             raise OutputError(f"No result is kept under the id {str(id)[:100]!r} in this chat.")
@@ -107,7 +108,7 @@ def read_tool_output_entry(store: ShadowStore, user_id: str) -> dict[str, Any]:
 async def _put_aside(store: ShadowStore, answer_id: str, place: str, wanted: slice) -> ToolOutputSlice | None:
     """A result that a compaction put aside, out of the record of its answer; None for what is no such place."""
     numbers = _PLACE.fullmatch(place)
-    shadow = await store.get_message_shadow(answer_id) if numbers and answer_id else None
+    shadow = await store.get_message_shadow(answer_id) if numbers else None
     if numbers is None or shadow is None:
         return None
     contents = parse_contents(shadow.contents_json)

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from echo_core.compaction_counting import estimated_tokens, ratio_of
 from echo_core.compaction_records import WEIGHED_KEY, Weighed
+from echo_core.overlay import NO_OVERLAY
 from echo_core.ports import ShadowStore, StreamEnd, TurnJournal
 from echo_core.prefix import PrefixBreak
 from echo_core.records import Resource, Seal, Shadow, ShadowState
@@ -20,6 +21,7 @@ from echo_protocol import client_hash, join_contents
 from echo_runtime.answer_figures import Settled, figure_settings
 from echo_runtime.breaks import BREAKS
 from echo_runtime.call import PipeCall
+from echo_runtime.compaction_guard import TurnGuard
 from echo_runtime.context import Prepared
 from echo_runtime.history import ASKED_KEY
 from echo_runtime.journal import StoreJournal
@@ -104,6 +106,8 @@ class AnswerSealer:
         self._message_id = call.message_id or f"api-{secrets.token_hex(8)}"
         #: Calls that were handed to an API caller, which finds this answer again by their ids.
         self.handed_over: tuple[str, ...] = ()
+        #: Knows what was left out and told again while the turn ran.
+        self.guard: TurnGuard | None = None
         self.journal: TurnJournal = NoJournal() if store is None else StoreJournal(store, self._message_id)
         self.plans = None if store is None else TransferPlans(store, self._message_id)
         self.record = TurnRecord(prepared.history.lead, prepared.history.before)
@@ -199,16 +203,21 @@ class AnswerSealer:
 
     def _weighed(self, shadow: Shadow) -> dict[str, str]:
         """What the server counted last, from which the next turn goes on."""
-        plan, history, last = self._prepared.plan, self._prepared.history, self.record.last_usage
+        plan, last = self._prepared.plan, self.record.last_usage
         if not last.total_tokens or self._call.is_api:
             return {}
+        history = self._prepared.history if self.guard is None else self.guard.history
         frame_bytes = len(plan.system_instruction or b"") + len(plan.tools or b"")
-        sent = history.estimate() + sum(map(estimated_tokens, self.record.hops[:-1]))
+        if self.guard is not None and self.guard.acted:
+            ratio = self.guard.ratio
+        else:
+            sent = history.estimate() + sum(map(estimated_tokens, self.record.hops[:-1]))
+            ratio = ratio_of(last.prompt_tokens - frame_bytes // 4, sent)
         weighed = Weighed(
             hash=shadow.cumulative_hash,
             epoch_id=history.epoch.id if history.epoch is not None else "",
             tokens=last.prompt_tokens + last.output_tokens,
-            ratio=ratio_of(last.prompt_tokens - frame_bytes // 4, sent),
+            ratio=ratio,
             frame_bytes=frame_bytes,
         )
         return {WEIGHED_KEY.format(message_id=self._message_id): weighed.to_json()}
@@ -235,12 +244,13 @@ class AnswerSealer:
     def _shadow(self, contents_json: bytes, state: ShadowState, visible_text: str) -> Shadow:
         ladder = self.record.ladder
         client_parent = self._prepared.history.client_parent
+        told = NO_OVERLAY if self.guard is None else self.guard.told
         return Shadow(
             message_id=self._message_id,
             chat_id=self._call.chat_id or API_CHAT_ID,
             role="model",
             contents_json=contents_json,
-            overlay_json=join_contents([self._prepared.overlay_json, *(c.overlay() for c in ladder.changes)]),
+            overlay_json=join_contents([self._prepared.overlay_json, told, *(c.overlay() for c in ladder.changes)]),
             parent_hash=self._prepared.history.parent_hash,
             visible_text=visible_text,
             state=state,

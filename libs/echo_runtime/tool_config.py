@@ -45,7 +45,8 @@ async def tooling_of(
     backend: Backend,
     *,
     moves: bool = False,
-    compacted: Sequence[str] = (),
+    chain: Sequence[str] = (),
+    compacted: bool = False,
 ) -> Tooling:
     """Gather, translate and choose the tools of one call; with the one that changes the level where the turn `moves`.
 
@@ -57,13 +58,14 @@ async def tooling_of(
         model: what answers.
         backend: where it is.
         moves: whether the turn may change its level.
-        compacted: ids of the messages on the chain, where not all of them are sent; then the model can read them.
+        chain: ids of the messages from the root to the question.
+        compacted: whether not all of them are sent; then the model can read them.
     """
     switched = await switched_on(call)
     extra = {**await offered_toolkits(call), **switched.functions}
     if compacted and store is not None:
-        extra[READ_HISTORY] = read_history_entry(store, compacted)
-    toolset = tools_of(call, store, extra)
+        extra[READ_HISTORY] = read_history_entry(store, chain)
+    toolset = tools_of(call, store, extra, chain)
     if not model.capabilities.tools:
         toolset = Toolset(left_out=toolset.left_out)
     own = (NEW_COGNITIVE_LEVEL,) if moves and model.capabilities.tools else ()

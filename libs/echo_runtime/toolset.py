@@ -1,6 +1,6 @@
 """Every tool of one call, merged without duplicates: what is declared, who runs it, and what had to be left out."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -40,7 +40,12 @@ class Toolset:
     left_out: tuple[tuple[str, Bilingual], ...] = ()
 
 
-def tools_of(call: PipeCall, store: ShadowStore | None, extra: Mapping[str, Entry] | None = None) -> Toolset:
+def tools_of(
+    call: PipeCall,
+    store: ShadowStore | None,
+    extra: Mapping[str, Entry] | None = None,
+    chain: Collection[str] = (),
+) -> Toolset:
     """Merge the sources: `__tools__` in its three forms, the body's specs, ECHO's own.
 
     `__tools__` is a dict of callables, a list of bare specs, or empty. What the body declares beyond it is the API
@@ -52,6 +57,7 @@ def tools_of(call: PipeCall, store: ShadowStore | None, extra: Mapping[str, Entr
         call: where the tools come from.
         store: where long results are kept, None where nothing is.
         extra: more tools that ECHO runs, by name; those of `__tools__` come first.
+        chain: ids of the messages whose results may have been put aside.
     """
     entries, listed = _forms(call.tools)
     entries = {**(extra or {}), **entries}
@@ -70,7 +76,7 @@ def tools_of(call: PipeCall, store: ShadowStore | None, extra: Mapping[str, Entr
         if READ_TOOL_OUTPUT in runnable:
             left_out.append((READ_TOOL_OUTPUT, _TAKEN))
             specs = [spec for spec in specs if spec["name"] != READ_TOOL_OUTPUT]
-        runnable[READ_TOOL_OUTPUT] = own = read_tool_output_entry(store, call.user_id)
+        runnable[READ_TOOL_OUTPUT] = own = read_tool_output_entry(store, call.user_id, chain)
         specs.append(own["spec"])
     if not call.is_api:
         native = {name for name, _ in _specs_in([entry.get("spec") for entry in entries.values()])}

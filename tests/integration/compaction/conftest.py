@@ -1,3 +1,3 @@
-from sim_fixture import running_sim, sim
+from pipe_fixtures import plain_results, running_sim, sim
 
-__all__ = ["running_sim", "sim"]
+__all__ = ["plain_results", "running_sim", "sim"]

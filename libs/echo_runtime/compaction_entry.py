@@ -1,0 +1,131 @@
+"""What the action imports: light, because Open WebUI loads it on its event loop."""
+
+import logging
+from collections.abc import Mapping
+from typing import Any, Final
+
+from echo_constants import Bilingual, EchoError, Locale
+from echo_runtime import _owui
+from echo_runtime.call import Emitter, PipeCall, request_locale
+from echo_runtime.loading import orchestrator
+
+log = logging.getLogger(__name__)
+
+ASK: Final = Bilingual(
+    en="What shall ECHO do with this conversation?", fr="Que doit faire ECHO de cette conversation ?"
+)
+CHOICES: Final[Mapping[str, Bilingual]] = {
+    "compact": Bilingual(en="Condense it now", fr="La condenser maintenant"),
+    "show": Bilingual(en="Show and edit what was condensed", fr="Voir et modifier ce qui est condensé"),
+    "pin": Bilingual(en="Pin this answer word for word", fr="Épingler cette réponse mot à mot"),
+    "unpin": Bilingual(en="Unpin this answer", fr="Détacher cette réponse"),
+    "undo": Bilingual(en="Undo the last condensing", fr="Annuler la dernière condensation"),
+}
+EDIT: Final = Bilingual(
+    en="This stands for the beginning of the conversation. What you change here, the model reads.",
+    fr="Ceci remplace le début de la conversation. Le modèle lira ce que vous y changez.",
+)
+NOTHING: Final = Bilingual(en="There is nothing to condense yet.", fr="Il n'y a encore rien à condenser.")
+DONE: Final = Bilingual(
+    en="Conversation condensed: {before} → {after} tokens.", fr="Conversation condensée : {before} → {after} jetons."
+)
+NOT_CONDENSED: Final = Bilingual(en="This conversation is sent whole.", fr="Cette conversation est envoyée en entier.")
+EDITED: Final = Bilingual(en="Your version is used from now on.", fr="Votre version est désormais utilisée.")
+PINNED: Final = Bilingual(en="Pinned: {count}.", fr="Épinglés : {count}.")
+UNDONE: Final = Bilingual(
+    en="Undone: the whole conversation is sent again.", fr="Annulé : la conversation est de nouveau envoyée en entier."
+)
+
+
+async def act(
+    body: Mapping[str, Any], user: Mapping[str, Any], emit: Emitter | None, ask: Emitter | None, request: Any
+) -> None:
+    """Let the user choose what is done about a chat, do it, and say so; never raises.
+
+    Args:
+        body: of Open WebUI's action: `chat_id`, and as `id` the answer under which the button stands.
+        user: who pressed it.
+        emit: shows a status line.
+        ask: opens a form in the page; without one the chat is condensed.
+        request: Open WebUI's.
+    """
+    locale = request_locale({}, request)
+    try:
+        choice = await _choice(ask, locale)
+        told = await _do(choice, body, user, ask, request, locale) if choice else ""
+    except EchoError as error:
+        told = error.user_message(locale)
+    except Exception:
+        log.exception("the action failed")
+        raise
+    if told and emit is not None:
+        await emit({"type": "status", "data": {"description": told, "done": True}})
+
+
+async def _choice(ask: Emitter | None, locale: Locale) -> str:
+    """What the user wants, "" for nothing."""
+    if ask is None:
+        return "compact"
+    labels = {text.render(locale): name for name, text in CHOICES.items()}
+    field = {"type": "string", "title": "ECHO", "enum": list(labels), "default": next(iter(labels))}
+    schema = {"type": "object", "properties": {"choice": field}, "required": ["choice"]}
+    return labels.get(str((await _form(ask, ASK.render(locale), schema)).get("choice") or ""), "")
+
+
+async def _form(ask: Emitter, message: str, schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What was filled in, {} when the form was closed. Source: Open WebUI 0.12.4, event `request:elicitation`."""
+    data = {"server_name": "ECHO", "message": message, "mode": "form", "requestedSchema": schema}
+    answer = await ask({"type": "request:elicitation", "data": data})
+    accepted = isinstance(answer, Mapping) and answer.get("action") == "accept"
+    content = answer.get("content") if accepted else None
+    return content if isinstance(content, Mapping) else {}
+
+
+async def _do(
+    choice: str, body: Mapping[str, Any], user: Mapping[str, Any], ask: Emitter | None, request: Any, locale: Locale
+) -> str:
+    """Do it; what is told."""
+    from echo_runtime.compaction_desk import desk
+
+    chat_id, message_id = str(body.get("chat_id") or ""), str(body.get("id") or "")
+    user_id = str(user.get("id") or "")
+    if choice == "compact":
+        return await _compact(chat_id, message_id, user, request, locale)
+    if choice == "show":
+        return await _show(chat_id, message_id, user_id, ask, locale)
+    if choice == "undo":
+        await desk().undo(chat_id, user_id, message_id)
+        return UNDONE.render(locale)
+    pins = await desk().pin(chat_id, user_id, message_id, pinned=choice == "pin")
+    return PINNED.render(locale, count=len(pins))
+
+
+async def _compact(chat_id: str, message_id: str, user: Mapping[str, Any], request: Any, locale: Locale) -> str:
+    call = PipeCall(
+        body={"messages": []},
+        user={key: value for key, value in user.items() if key != "valves"},
+        metadata={"chat_id": chat_id, "user_message_id": message_id},
+        valves=await _owui.pipe_valves(request),
+        tools={},
+        request=request,
+    )
+    epoch = await (await orchestrator()).compact_now(call)
+    if epoch is None:
+        return NOTHING.render(locale)
+    return DONE.render(locale, before=epoch.tokens_before, after=epoch.tokens_after)
+
+
+async def _show(chat_id: str, message_id: str, user_id: str, ask: Emitter | None, locale: Locale) -> str:
+    from echo_runtime.compaction_desk import desk
+
+    view = await desk().view(chat_id, user_id, message_id)
+    if view is None or view.epoch is None or view.checkpoint is None or ask is None:
+        return NOT_CONDENSED.render(locale)
+    text = "\n".join(line if name == "note" else f"{name}: {line}" for name, line in view.checkpoint.lines())
+    field = {"type": "string", "title": "ECHO", "default": text}
+    schema = {"type": "object", "properties": {"text": field}, "required": ["text"]}
+    changed = str((await _form(ask, EDIT.render(locale), schema)).get("text") or "")
+    if not changed or changed == text:
+        return ""
+    await desk().edit(chat_id, user_id, view.epoch.checkpoint_id, changed)
+    return EDITED.render(locale)
