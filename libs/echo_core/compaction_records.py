@@ -107,12 +107,18 @@ class CompactionState:
 
     def in_force(self, chain: "Chain") -> Epoch | None:
         """The epoch by which a chain is sent: the newest one that was not undone and whose pivot lies on it."""
-        return next((epoch for epoch in reversed(self.epochs) if not epoch.undone and chain.holds(epoch)), None)
+        near = self._near(chain)
+        return next((epoch for epoch in near if not epoch.undone and chain.holds(epoch)), None)
 
     def taken_back(self, chain: "Chain") -> bool:
         """Whether the user's last word on this chain was to undo: then only the hard window compacts again."""
-        newest = next((epoch for epoch in reversed(self.epochs) if chain.holds(epoch)), None)
+        newest = next((epoch for epoch in self._near(chain) if chain.holds(epoch)), None)
         return newest is not None and newest.undone
+
+    def _near(self, chain: "Chain") -> list[Epoch]:
+        """The epochs that name a message of a chain, newest first; those of other branches cost one look together."""
+        ids = set(chain.ids) if len(self.epochs) > 1 else chain.ids
+        return [epoch for epoch in reversed(self.epochs) if epoch.pivot_id in ids or epoch.masked_id in ids]
 
     def with_epoch(self, epoch: Epoch) -> "CompactionState":
         """With one more epoch, or with a known one in another form."""

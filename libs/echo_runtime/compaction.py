@@ -176,8 +176,13 @@ class Compactor:
         pinned_tokens = self._pinned_tokens(history, weight.ratio)
         around = frame.tokens + _NOTES_TOKENS
         held_tokens = calibrated(sum(estimated_tokens(xml.encode()) for xml in held), weight.ratio)
-        plan = engine.plan(
-            view, now, frame_tokens=around + held_tokens, ratio=weight.ratio, pinned_tokens=pinned_tokens
+        plan = await asyncio.to_thread(
+            engine.plan,
+            view,
+            now,
+            frame_tokens=around + held_tokens,
+            ratio=weight.ratio,
+            pinned_tokens=pinned_tokens,
         )
         if plan is None:
             return history, self._unmet(engine.budget, weight.tokens, pinned_tokens)
@@ -214,12 +219,13 @@ class Compactor:
             room = engine.checkpoint_bytes(frame.tokens + _NOTES_TOKENS, plan.tail_tokens, pinned_tokens)
             done = await self._condensed(engine, history, plan, artifacts, room, backend)
             epoch = replace(epoch, method=done.method, model_id=done.model_id)
-            artifacts = engine.artifacts(done.checkpoint, epoch, view)
+            artifacts = await asyncio.to_thread(engine.artifacts, done.checkpoint, epoch, view)
             await keep_artifacts(store, epoch.checkpoint_id, artifacts)
+        after = await asyncio.to_thread(history.under, epoch, artifacts)
         epoch = replace(
             epoch,
             tokens_before=weight.tokens,
-            tokens_after=self._estimate(history.under(epoch, artifacts), frame, weight.ratio),
+            tokens_after=self._estimate(after, frame, weight.ratio),
             bytes_checkpoint=sum(len(xml.encode()) for xml in artifacts),
             created_at_s=self.now_s(),
         )

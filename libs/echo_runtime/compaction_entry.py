@@ -69,15 +69,20 @@ async def _choice(ask: Emitter | None, locale: Locale) -> str:
     labels = {text.render(locale): name for name, text in CHOICES.items()}
     field = {"type": "string", "title": "ECHO", "enum": list(labels), "default": next(iter(labels))}
     schema = {"type": "object", "properties": {"choice": field}, "required": ["choice"]}
-    return labels.get(str((await _form(ask, ASK.render(locale), schema)).get("choice") or ""), "")
+    filled = await _form(ask, ASK.render(locale), schema)
+    return "compact" if filled is None else labels.get(str(filled.get("choice") or ""), "")
 
 
-async def _form(ask: Emitter, message: str, schema: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What was filled in, {} when the form was closed. Source: Open WebUI 0.12.4, event `request:elicitation`."""
+async def _form(ask: Emitter, message: str, schema: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """What was filled in, {} when the form was closed, None where no page could show it.
+
+    Source: Open WebUI 0.12.4, event `request:elicitation`; it answers `{"error": …}` without a page.
+    """
     data = {"server_name": "ECHO", "message": message, "mode": "form", "requestedSchema": schema}
     answer = await ask({"type": "request:elicitation", "data": data})
-    accepted = isinstance(answer, Mapping) and answer.get("action") == "accept"
-    content = answer.get("content") if accepted else None
+    if not isinstance(answer, Mapping) or "action" not in answer:
+        return None
+    content = answer.get("content") if answer["action"] == "accept" else None
     return content if isinstance(content, Mapping) else {}
 
 
@@ -124,7 +129,7 @@ async def _show(chat_id: str, message_id: str, user_id: str, ask: Emitter | None
     text = "\n".join(line if name == "note" else f"{name}: {line}" for name, line in view.checkpoint.lines())
     field = {"type": "string", "title": "ECHO", "default": text}
     schema = {"type": "object", "properties": {"text": field}, "required": ["text"]}
-    changed = str((await _form(ask, EDIT.render(locale), schema)).get("text") or "")
+    changed = str((await _form(ask, EDIT.render(locale), schema) or {}).get("text") or "")
     if not changed or changed == text:
         return ""
     await desk().edit(chat_id, user_id, view.epoch.checkpoint_id, changed)

@@ -1,5 +1,6 @@
 """Condensing a chat because the user asks for it, between two turns."""
 
+import asyncio
 from dataclasses import replace
 
 from echo_core.compaction import EchoCompactionEngine
@@ -54,7 +55,7 @@ async def compact_by_hand(
         weight = await compactor.weigh(store, history, frame)
         # A chat that is small already is brought down to half of what it is.
         engine = EchoCompactionEngine(Budget(size_tokens=min(size_tokens, 2 * weight.tokens)))
-        plan = engine.plan(view, now, frame_tokens=frame.tokens, ratio=weight.ratio)
+        plan = await asyncio.to_thread(engine.plan, view, now, frame_tokens=frame.tokens, ratio=weight.ratio)
         if plan is None:
             return None
         epoch, _ = await compactor.carried_out(store, history, frame, engine, plan, weight, backend)

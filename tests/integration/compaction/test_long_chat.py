@@ -8,16 +8,15 @@ from pathlib import Path
 import pytest
 
 from echo_runtime.own_tools import OutputError, read_tool_output_entry
-from long_chat import SIZE_TOKENS, LongChat, contents_of, without_tables
+from long_chat import SIZE_TOKENS, LongChat, contents_of, long_chat
 from sim_fixture import RunningSim
-from turn_kit import Json, entry, pipe
+from turn_kit import Json, entry
 
 
 @pytest.fixture
 async def chat(tmp_path: Path, sim: RunningSim, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[LongChat]:
-    without_tables(monkeypatch)
-    async with pipe(tmp_path, sim) as kit:
-        yield LongChat(kit)
+    async with long_chat(tmp_path, sim, monkeypatch) as opened:
+        yield opened
 
 
 def filler(n: int, chars: int = 4000) -> str:
@@ -25,7 +24,7 @@ def filler(n: int, chars: int = 4000) -> str:
 
 
 async def test_a_chat_that_grows_full_is_compacted_and_stays_below_its_threshold(chat: LongChat) -> None:
-    for n in range(40):
+    for n in range(24):
         await chat.say(filler(n))
     state = await chat.state()
     rows = chat.turns()
@@ -35,7 +34,7 @@ async def test_a_chat_that_grows_full_is_compacted_and_stays_below_its_threshold
 
 
 async def test_between_two_compactions_each_request_begins_with_the_one_before(chat: LongChat) -> None:
-    for n in range(30):
+    for n in range(18):
         await chat.say(filler(n))
     breaks = 0
     rows = chat.turns()
