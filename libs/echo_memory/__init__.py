@@ -16,6 +16,7 @@ from echo_memory.errors import (
     VectorsInUse,
 )
 from echo_memory.packaged_embedder import PackagedEmbedder
+from echo_memory.server_engine import ServerEngine
 from echo_memory.store import PassageStore
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "EngineMissing",
     "PackagedEmbedder",
     "PassageStore",
+    "ServerEngine",
     "TenantMissing",
     "UnsafeFilter",
     "VectorServerDown",

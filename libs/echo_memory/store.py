@@ -31,6 +31,7 @@ class PassageStore:
         self.embedder = embedder
         #: Held while points move between generations, so that what is deleted meanwhile stays deleted.
         self.moving = asyncio.Lock()
+        self._opening = asyncio.Lock()
         self._known: dict[CollectionName, tuple[Generation, ...]] = {}
 
     def of(self, user_id: str, collection: CollectionName) -> StoredPassages:
@@ -55,7 +56,11 @@ class PassageStore:
     async def generations(self, collection: CollectionName) -> tuple[Generation, ...]:
         """The generation of the present model first, made when it was not there, then those to be re-indexed."""
         known = self._known.get(collection)
-        if known is None:
+        if known is not None:
+            return known
+        async with self._opening:
+            if (known := self._known.get(collection)) is not None:
+                return known
             model = await self.embedder.model()
             current = Generation(collection, model.name, model.dimension)
             await self.engine.create(current)

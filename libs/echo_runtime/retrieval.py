@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 from echo_constants import EchoError
 from echo_core.passages import SESSION_RAG, PassageFilter
 from echo_core.ports import Embedder
-from echo_memory import EdgeEngine, PackagedEmbedder, PassageStore
+from echo_memory import EdgeEngine, PackagedEmbedder, PassageStore, ServerEngine
 from echo_memory.points import PointStore
 from echo_paths import EchoPaths
 
@@ -24,6 +24,7 @@ log = logging.getLogger(__name__)
 
 #: Environment variables. Source: docs/docker.md.
 QDRANT_URL: Final = "QDRANT_URL"
+QDRANT_API_KEY: Final = "QDRANT_API_KEY"
 
 _stores: "WeakKeyDictionary[asyncio.AbstractEventLoop, PassageStore]" = WeakKeyDictionary()
 _tasks: set[asyncio.Task[None]] = set()
@@ -51,7 +52,8 @@ def open_store(paths: EchoPaths, env: Mapping[str, str]) -> PassageStore:
 
 def engine_of(paths: EchoPaths, env: Mapping[str, str]) -> PointStore:
     """The vector engine that the environment names."""
-    return _edge(paths.qdrant_dir)
+    url = env.get(QDRANT_URL, "").strip()
+    return ServerEngine(url, env.get(QDRANT_API_KEY, "").strip()) if url else _edge(paths.qdrant_dir)
 
 
 def embedder_of(env: Mapping[str, str]) -> Embedder:

@@ -8,16 +8,27 @@ import pytest
 
 from echo_core.passages import ANYWHERE, META_ARTIFACTS, SESSION_RAG, PassageFilter
 from echo_core.ports import VectorStore
-from echo_memory import EdgeEngine, PassageStore, TenantMissing, UnsafeFilter
+from echo_memory import EdgeEngine, PassageStore, ServerEngine, TenantMissing, UnsafeFilter
 from echo_memory.points import PointStore
+from http_servers.asgi import AsgiServer
 from passage_kit import WordEmbedder, passage
+from qdrant_shim import QdrantShim
 
 
-@pytest.fixture(params=["edge"])
+@pytest.fixture(params=["edge", "server"])
 async def engine(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[PointStore]:
-    engine = EdgeEngine(tmp_path / "vectors")
-    yield engine
-    await engine.close()
+    engine: EdgeEngine | ServerEngine
+    if request.param == "edge":
+        engine = EdgeEngine(tmp_path / "vectors")
+        yield engine
+        await engine.close()
+        return
+    shim = QdrantShim(tmp_path / "server")
+    async with AsgiServer(shim.app) as server:
+        engine = ServerEngine(server.url)
+        yield engine
+        await engine.close()
+    shim.close()
 
 
 @pytest.fixture
