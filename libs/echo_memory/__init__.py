@@ -17,6 +17,7 @@ from echo_memory.errors import (
 )
 from echo_memory.packaged_embedder import PackagedEmbedder
 from echo_memory.server_engine import ServerEngine
+from echo_memory.service_embedder import ServiceEmbedder
 from echo_memory.store import PassageStore
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "PackagedEmbedder",
     "PassageStore",
     "ServerEngine",
+    "ServiceEmbedder",
     "TenantMissing",
     "UnsafeFilter",
     "VectorServerDown",

@@ -1,6 +1,7 @@
 """Where passages are kept and searched: chosen by the environment, opened once, closed at shutdown.
 
-QDRANT_URL names a server; without it the embedded engine works in ECHO's data folder, for one process. Connections
+QDRANT_URL names a server; without it the embedded engine works in ECHO's data folder, for one process. EMBEDDING_URL
+names an embedding service; without it the packaged model works in this process. Connections
 belong to an event loop, the embedded engine and the packaged model to the process.
 """
 
@@ -16,7 +17,7 @@ from weakref import WeakKeyDictionary
 from echo_constants import EchoError
 from echo_core.passages import SESSION_RAG, PassageFilter
 from echo_core.ports import Embedder
-from echo_memory import EdgeEngine, PackagedEmbedder, PassageStore, ServerEngine
+from echo_memory import SERVICE_MODEL, EdgeEngine, PackagedEmbedder, PassageStore, ServerEngine, ServiceEmbedder
 from echo_memory.points import PointStore
 from echo_paths import EchoPaths
 
@@ -25,6 +26,9 @@ log = logging.getLogger(__name__)
 #: Environment variables. Source: docs/docker.md.
 QDRANT_URL: Final = "QDRANT_URL"
 QDRANT_API_KEY: Final = "QDRANT_API_KEY"
+EMBEDDING_URL: Final = "EMBEDDING_URL"
+EMBEDDING_MODEL: Final = "EMBEDDING_MODEL"
+EMBEDDING_API_KEY: Final = "EMBEDDING_API_KEY"
 
 _stores: "WeakKeyDictionary[asyncio.AbstractEventLoop, PassageStore]" = WeakKeyDictionary()
 _tasks: set[asyncio.Task[None]] = set()
@@ -58,7 +62,10 @@ def engine_of(paths: EchoPaths, env: Mapping[str, str]) -> PointStore:
 
 def embedder_of(env: Mapping[str, str]) -> Embedder:
     """The embedder that the environment names."""
-    return _packaged()
+    url = env.get(EMBEDDING_URL, "").strip()
+    if not url:
+        return _packaged()
+    return ServiceEmbedder(url, env.get(EMBEDDING_MODEL, "").strip() or SERVICE_MODEL, env.get(EMBEDDING_API_KEY, ""))
 
 
 def passages() -> PassageStore:
@@ -90,6 +97,8 @@ async def end() -> None:
     store = _stores.pop(asyncio.get_running_loop(), None)
     if store is not None:
         await store.close()
+        if isinstance(store.embedder, ServiceEmbedder):
+            await store.embedder.close()
 
 
 async def _reindex() -> None:
