@@ -84,7 +84,7 @@ class ServiceEmbedder:
             raise kind(f"status {status}: {answer.text[:200]!r}", status=status)
         try:
             entries = sorted(answer.json()["data"], key=lambda entry: entry["index"])
-            vectors = [_unit([float(value) for value in entry["embedding"]]) for entry in entries]
+            vectors: list[Vector] = [_unit([float(value) for value in entry["embedding"]]) for entry in entries]
         except (ValueError, KeyError, TypeError) as error:
             raise EmbeddingMismatch(f"{type(error).__name__}: {error}", found="another shape", wanted="data") from error
         if len(vectors) != len(texts):

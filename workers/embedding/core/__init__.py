@@ -1,0 +1,1 @@
+"""What the worker reads and computes; no sockets."""

@@ -80,9 +80,9 @@ def embed(weights: Qwen3Weights, token_ids: Sequence[int]) -> Array:
     for layer in weights.layers:
         state = state + _attention(layer, _norm(state, layer.input_norm, shape), cosine, sine, shape)
         inner = _norm(state, layer.after_norm, shape)
-        state = state + (_silu(inner @ layer.gate.T) * (inner @ layer.up.T)) @ layer.down.T
+        state = np.asarray(state + (_silu(inner @ layer.gate.T) * (inner @ layer.up.T)) @ layer.down.T, np.float32)
     last: Array = _norm(state[-1:], weights.final_norm, shape)[0]
-    return last / np.float32(np.linalg.norm(last) or 1.0)
+    return np.asarray(last / (np.linalg.norm(last) or 1.0), dtype=np.float32)
 
 
 def _attention(layer: Layer, state: Array, cosine: Array, sine: Array, shape: Qwen3Shape) -> Array:

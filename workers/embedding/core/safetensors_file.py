@@ -70,7 +70,7 @@ def _tensors(folder: Path) -> dict[str, Array]:
     found: dict[str, Array] = {}
     for file in files:
         try:
-            entries = deserialize(file.read_bytes())
+            entries = deserialize(file.read_bytes())  # type: ignore[no-untyped-call]
         except SafetensorError as error:
             raise CheckpointUnfit(f"{file}: {error}") from error
         for name, entry in entries:
