@@ -35,7 +35,7 @@ class Project:
     def up(self) -> float:
         """Start, and seconds until the engine calls it healthy."""
         started_s = time.monotonic()
-        self.compose("up", "-d", "--no-build")
+        self.compose("up", "-d", "--no-build", CONTAINER)
         wait(lambda: self.state()["Health"]["Status"] == "healthy", "a healthy container", HEALTHY_LIMIT_S)
         return time.monotonic() - started_s
 
@@ -72,6 +72,7 @@ def project(daemon: Daemon, image: str, tmp_path_factory: pytest.TempPathFactory
     env_file.write_text(
         f"WEBUI_SECRET_KEY=a-secret-of-this-test-run-only\nECHO_IMAGE={image}\n"
         "WEBUI_ADMIN_EMAIL=admin@localhost\nWEBUI_ADMIN_PASSWORD=a-password-of-this-test\n"
+        "QDRANT_URL=\nEMBEDDING_URL=\n"
     )
     made = Project(daemon, env_file)
     try:
@@ -113,7 +114,7 @@ def test_data_survives_a_new_container_and_a_backup_can_be_taken_while_it_runs(p
     token = project.sign_in()
     stored = project.http("/echo/api/admin/key", {"key": "a-key-of-this-test-run"}, token=token, method="PUT")
     assert stored["keys"][0]["tail"].endswith("-run")
-    project.compose("up", "-d", "--no-build", "--force-recreate")
+    project.compose("up", "-d", "--no-build", "--force-recreate", CONTAINER)
     wait(lambda: project.state()["Health"]["Status"] == "healthy", "a healthy container", HEALTHY_LIMIT_S)
     assert project.http("/echo/api/admin/key", token=token) == stored
     assert project.inside("test", "-s", "/data/backup.tar.zst").returncode == 0

@@ -11,6 +11,7 @@ from echo_cli._checks.model import ModelCheck
 from echo_cli._checks.packages import PackagesCheck
 from echo_cli._checks.server import ServerCheck
 from echo_cli._checks.stores import StoresCheck
+from echo_cli._checks.vectors import VectorsCheck
 
 CHECKS: Final[tuple[Check, ...]] = (
     PackagesCheck(),
@@ -21,4 +22,5 @@ CHECKS: Final[tuple[Check, ...]] = (
     FunctionsCheck(),
     ModelCheck(),
     KeysCheck(),
+    VectorsCheck(),
 )
