@@ -1,8 +1,12 @@
 """A tiny Qwen3 embedding checkpoint of random weights, as safetensors and as GGUF, by the formats' own writers."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
+
+# gguf imports it where Open WebUI has brought it along, and beside Playwright's libraries it crashes at exit.
+sys.modules.setdefault("sentencepiece", None)  # type: ignore[arg-type]
 
 import gguf
 import numpy as np
