@@ -5,10 +5,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-# gguf imports it where Open WebUI has brought it along, and beside Playwright's libraries it crashes at exit.
-sys.modules.setdefault("sentencepiece", None)  # type: ignore[arg-type]
-
-import gguf
 import numpy as np
 from safetensors.numpy import save_file
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
@@ -16,6 +12,9 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalize
 HIDDEN, HEADS, KEY_HEADS, HEAD_WIDTH, LAYERS, INNER = 32, 4, 2, 16, 3, 48
 ROPE_BASE, EPSILON, MAX_TOKENS = 1_000_000.0, 1e-6, 64
 END = "<|endoftext|>"
+# gguf imports it where Open WebUI has brought it along, and in a process with the tests' other libraries it crashes at
+# exit; it is for the tokenizers of other models.
+sys.modules.setdefault("sentencepiece", None)  # type: ignore[arg-type]
 _WORDS = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
@@ -125,6 +124,8 @@ _GGUF_NAMES = {
 
 def write_gguf(path: Path, *, architecture: str = "qwen3", quantised: bool = False) -> None:
     """One file with 16-bit matrices and 32-bit norms, as converters write them."""
+    import gguf
+
     tokenizer = make_tokenizer()
     writer = gguf.GGUFWriter(path, architecture)
     writer.add_block_count(LAYERS)

@@ -51,3 +51,12 @@ def test_without_words_the_order_is_that_of_the_cosines(by_meaning) -> None:
     fused = fuse(by_meaning, {}, -1.0)
     order = [by_meaning[one.point_id] for one in fused]
     assert all(first >= second - 1e-9 for first, second in pairwise(order))
+
+
+def test_a_rare_word_wins_and_a_common_one_does_not() -> None:
+    by_meaning = {"near": 0.9, "far": 0.7, **{f"other{n}": 0.4 for n in range(20)}}
+    assert [one.point_id for one in fuse(by_meaning, {"far": 9.0}, 0.0)][:2] == ["far", "near"]
+    common = {"far": 9.0, **{f"other{n}": 9.0 for n in range(20)}}
+    assert [one.point_id for one in fuse(by_meaning, common, 0.0)][:2] == ["near", "far"]
+    assert [one.point_id for one in fuse(by_meaning, common, 0.95)] == []
+    assert [one.point_id for one in fuse(by_meaning, {"far": 9.0}, 0.95)] == ["far"]
