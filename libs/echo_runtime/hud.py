@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from echo_constants import Bilingual, Locale
-from echo_core.figures import LATEST_FIGURES_KEY, TurnFigures
+from echo_core.figures import FIGURES_PREFIX, LATEST_FIGURES_KEY, TurnFigures
 from echo_core.ports import Clock, ModelBackend, ShadowStore
 from echo_core.quota import ModelQuota, QuotaRefusal, QuotaSource, quota_fields
 from echo_core.routing import FILL_RULE
@@ -20,15 +20,16 @@ from echo_runtime.metering import context_stats
 from echo_runtime.stores import ChatStores
 from echo_runtime.turn_context import Display
 from echo_ui import EchoUI, Gauge, Mark
+from echo_visuals import Chart, chat_charts
 
 log = logging.getLogger(__name__)
 
 _LEVEL_MARK = Bilingual(en="AUTO uses at least {level}", fr="AUTO utilise au moins {level}")
 
 _COUNTED = Bilingual(
-    en="Gemini does not say what is left. ECHO counted for you: {today} requests today, {minute} in the last minute.",
-    fr="Gemini n'indique pas ce qui reste. ECHO a compté pour vous : {today} requêtes aujourd'hui, {minute} pendant "
-    "la dernière minute.",
+    en="Gemini does not say what is left. ECHO counted your requests: {today} today, {minute} in the last minute.",
+    fr="Gemini n'indique pas ce qui reste. ECHO a compté vos requêtes : {today} aujourd'hui, {minute} pendant la "
+    "dernière minute.",
 )
 _REFUSED = {
     "minute": Bilingual(
@@ -98,6 +99,12 @@ class Hud:
             quota_note=_note(quota, zone),
             exhausted=quota is not None and quota.exhausted(now_s),
         )
+
+    async def charts(self, store: ShadowStore, locale: Locale) -> tuple[Chart, ...]:
+        """The charts of one chat, over all its answers on all its branches. Raises StateError."""
+        kept = await store.settings_beginning(FIGURES_PREFIX)
+        figures = [figure for text in kept.values() if (figure := TurnFigures.from_json(text)) is not None]
+        return chat_charts(sorted(figures, key=lambda figure: (figure.at_s, figure.message_id)), locale)
 
     def turn(self, call: PipeCall, inner: ModelBackend) -> "HudTurn":
         """One turn's share of the HUD; ask Gemini through its `backend`."""

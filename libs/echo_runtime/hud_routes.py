@@ -10,8 +10,10 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query
 
+from echo_constants import Locale
 from echo_core.ports import ShadowStore
 from echo_runtime.hud import Hud
+from echo_runtime.hud_embed import chart_payload
 from echo_runtime.key_routes import EchoRoute, Guard, require_bearer
 from echo_runtime.turn_context import Display
 
@@ -62,5 +64,12 @@ def build_hud_routes(host: HudHost, *, user: Guard, active: Guard) -> list[Any]:
                 return answer  # the same for a new chat, one that is not ECHO's, and somebody else's
             gauge = await (await host.hud()).gauge(store, chat_id, user.id, zone)
         return {**answer, "gauge": gauge.payload()}
+
+    @router.get("/charts")
+    async def charts(user: current, chat_id: str, locale: Locale = "en") -> dict[str, Any]:
+        """The charts of one of the user's chats; none for any other."""
+        async with host.open_chat(user.id, chat_id) as store:
+            drawn = () if store is None else await (await host.hud()).charts(store, locale)
+        return {"charts": [chart_payload(chart, locale) for chart in drawn]}
 
     return list(router.routes)

@@ -7,9 +7,9 @@ from typing import Any, Final, Literal, TypedDict, Unpack
 
 from echo_constants import Bilingual, Locale
 from echo_core.figures import Cause, TurnFigures
+from echo_core.numbers import grouped, money, percent, short
 from echo_core.quota import UNKNOWN
 from echo_core.usage import ContextStats
-from echo_ui.numbers import grouped, money, percent, short
 
 Emitter = Callable[[dict[str, Any]], Awaitable[Any]]
 

@@ -182,7 +182,7 @@ class ChatPage:
 
     def assert_clean_console(self) -> None:
         """No error and no uncaught exception in the browser's console."""
-        assert self.console == []
+        assert self.console == [], self.console
 
     def _read(self, message: Locator) -> tuple[str, str]:
         role = "assistant" if message.locator(".chat-assistant").count() else "user"

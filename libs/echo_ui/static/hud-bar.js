@@ -2,9 +2,13 @@
 // Open WebUI's styles out and ours in.
 
 import { element } from "./dom.js";
+import { chatId } from "./hud-place.js";
 import { Format } from "./hud-format.js";
 import { meter, stateOf } from "./hud-meter.js";
+import { openDrawer } from "./hud-drawer.js";
 import { openPanel } from "./hud-panel.js";
+
+const STYLES = ["hud.css", "hud-dialog.css", "charts.css"];
 
 export class Bar {
   constructor({ id, tag, texts }) {
@@ -13,14 +17,19 @@ export class Bar {
     this.format = new Format(tag);
     this.host = element("div", { id, lang: texts.lang });
     this.root = this.host.attachShadow({ mode: "open" });
-    const style = element("link", { rel: "stylesheet", href: "/echo/hud/static/hud.css" });
+    const [style, ...more] = STYLES.map((name) => element("link", { rel: "stylesheet", href: `/echo/hud/static/${name}` }));
     this.gauge = element("button", { type: "button", className: "gauge", "aria-haspopup": "dialog" });
+    this.drawer = element("button", { type: "button", className: "more", "aria-haspopup": "dialog" }, "⋯");
+    this.drawer.setAttribute("aria-label", texts.drawer);
+    this.drawer.title = texts.drawer;
     this.told = element("span", { className: "unseen", role: "status" });
-    this.strip = element("div", { className: "strip", role: "group", "aria-label": texts.hud }, this.gauge, this.told);
+    this.strip = element("div", { className: "strip", role: "group", "aria-label": texts.hud });
+    this.strip.append(this.gauge, this.drawer, this.told);
     this.strip.hidden = true;
     style.addEventListener("load", () => (this.strip.hidden = false));
-    this.root.append(style, this.strip);
-    this.gauge.addEventListener("click", () => this.#open());
+    this.root.append(style, ...more, this.strip);
+    this.gauge.addEventListener("click", () => openPanel(this.#given()));
+    this.drawer.addEventListener("click", () => openDrawer({ ...this.#given(), chatId: chatId() }));
     // Keys pressed here are not meant for the message box, in whose form the strip stands.
     this.host.addEventListener("keydown", (event) => event.stopPropagation());
     this.data = null;
@@ -60,7 +69,7 @@ export class Bar {
     if (this.told.textContent !== warning) this.told.textContent = warning;
   }
 
-  #open() {
-    openPanel({ root: this.root, data: this.data, texts: this.texts, format: this.format });
+  #given() {
+    return { root: this.root, data: this.data, texts: this.texts, format: this.format };
   }
 }

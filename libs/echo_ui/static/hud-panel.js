@@ -1,27 +1,20 @@
 // The dialog behind the gauge: everything that is known of the context, the cost, the model and the quota.
 
 import { element } from "./dom.js";
+import { fillCharts } from "./hud-charts.js";
+import { openDialog } from "./hud-dialog.js";
 import { meter, stateOf } from "./hud-meter.js";
 
-/** Open the details in a modal dialog inside the strip's shadow tree. */
+/** Open the details in a modal dialog; the charts follow when they have been fetched. */
 export function openPanel({ root, data, texts, format }) {
-  root.querySelector("dialog")?.remove();
-  const title = element("h2", { id: "panel-title", textContent: texts.context });
-  const close = element("button", { type: "button", className: "close", textContent: "×", "aria-label": texts.close });
-  const body = element("div", { className: "body", tabIndex: 0, role: "region", "aria-labelledby": "panel-title" });
-  const dialog = element(
-    "dialog",
-    { "aria-labelledby": "panel-title", className: "panel" },
-    element("header", {}, title, close),
-    body,
-  );
-  body.append(...(data?.turn ? sections(data, texts, format) : [element("p", { textContent: texts.empty })]));
-  close.addEventListener("click", () => dialog.close());
-  dialog.addEventListener("close", () => dialog.remove());
-  dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
-  root.append(dialog);
-  dialog.showModal();
-  return dialog;
+  const body = openDialog({ root, title: texts.context, texts, className: "panel" });
+  if (!data?.turn) {
+    body.append(element("p", { textContent: texts.empty }));
+    return;
+  }
+  const charts = section(texts.charts, element("p", { role: "status", textContent: texts.loading }));
+  body.append(...sections(data, texts, format), charts);
+  fillCharts(charts, data.chat_id, texts);
 }
 
 function sections(data, t, f) {
@@ -104,12 +97,12 @@ function modelPart(data, t) {
 function quotaPart(data, t, f) {
   const quota = data.quota ?? {};
   const left = (name, fraction, reset, disabled) => {
-    if (disabled) return element("p", { textContent: `${name}: ${t.disabled}` });
+    if (disabled) return element("p", { textContent: t.named(name, t.disabled) });
     const known = fraction !== null && fraction !== undefined;
     const text = known ? t.left(f.percent(fraction), reset) : `– (${t.unknown})`;
     const bar = known ? meter(fraction) : null;
     if (bar) bar.classList.add("big");
-    const box = element("div", { className: "quota" }, element("p", { textContent: `${name}: ${text}` }), bar);
+    const box = element("div", { className: "quota" }, element("p", { textContent: t.named(name, text) }), bar);
     box.dataset.state = known && fraction <= 0 ? "exhausted" : "calm";
     return box;
   };

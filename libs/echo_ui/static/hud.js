@@ -3,12 +3,13 @@
 // Nothing here looks at the messages, so streaming text costs nothing: once a second a few properties are compared.
 
 import { Bar } from "./hud-bar.js";
+import { fetchHud } from "./hud-api.js";
 import { languageTag, localeOf, stored } from "./i18n.js";
+import { chatId, modelNames, onChat } from "./hud-place.js";
 import { hudTexts } from "./hud-texts.js";
 
 const LOOK_MS = 1000;
 const RETRY_MS = 15_000;
-const DEADLINE_MS = 20_000;
 const HOST_ID = "echo-hud";
 
 let running = null;
@@ -74,17 +75,12 @@ class Hud {
     if (chat) query.set("chat_id", chat);
     for (const name of names) query.append("model", name);
     try {
-      const answer = await fetch(`/echo/api/hud?${query}`, {
-        headers: { Authorization: `Bearer ${stored("token")}` },
-        cache: "no-store",
-        signal: AbortSignal.any([asking.signal, AbortSignal.timeout(DEADLINE_MS)]),
-      });
+      const told = await fetchHud(`?${query}`, asking.signal);
       if (asking.signal.aborted) return;
-      if (!answer.ok) {
+      if (told === null) {
         this.#hide();
         return;
       }
-      const told = await answer.json();
       this.#shown = told.display === "page" && told.is_echo;
       if (told.gauge) this.#gauge = told.gauge;
       this.#place();
@@ -117,19 +113,4 @@ class Hud {
     if (this.#bar.host.previousElementSibling !== box) box.after(this.#bar.host);
     this.#bar.theme(document.documentElement.classList.contains("dark"));
   }
-}
-
-function onChat() {
-  return location.pathname === "/" || location.pathname.startsWith("/c/");
-}
-
-/** The chat that is open, "" on an empty one. */
-function chatId() {
-  return location.pathname.startsWith("/c/") ? location.pathname.slice(3) : "";
-}
-
-/** The models that are chosen, by the names that the page shows. */
-function modelNames() {
-  const buttons = document.querySelectorAll("button[id^='model-selector-'][id$='-button']");
-  return [...buttons].map((button) => button.textContent.trim()).filter(Boolean);
 }

@@ -1,10 +1,12 @@
 """The HUD in a real page: where it is, what it says, and that it covers nothing."""
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Locator, expect
 
+from echo_workers.gemini_sim.core import faults
 from live import answers
 from live.client import Client
 from live.page import ChatPage
@@ -13,6 +15,18 @@ from live.stack import Live
 WINDOW = 1_000_000
 BAR = "#echo-hud"
 PHONE = {"width": 360, "height": 740}
+PER_DAY = "GenerateRequestsPerDayPerProjectPerModel-FreeTier"
+
+#: Labels of visible controls of Open WebUI that something else lies over.
+_COVERED = """bar => [...document.querySelectorAll("button, a[href], [role=button], #chat-input")]
+    .filter(control => !control.closest(bar))
+    .filter(control => control.checkVisibility({visibilityProperty: true, opacityProperty: true}))
+    .filter(control => {
+        const box = control.getBoundingClientRect();
+        const hit = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
+        return box.width && hit && hit.closest(bar);
+    })
+    .map(control => control.outerHTML.slice(0, 120))"""
 
 OpenAs = Callable[..., ChatPage]
 
@@ -103,3 +117,124 @@ def test_the_gauge_follows_a_chat_from_its_first_answer_on(live: Live, ada: Clie
     gauge(page).click()
     expect(page.page.get_by_role("dialog", name="Context")).to_contain_text("FLASH is chosen in the settings.")
     page.shot("hud-panel")
+
+
+def test_quota_that_is_used_up_is_told_with_its_end(live: Live, page_of: OpenAs) -> None:
+    lea = live.new_user("Léa", language="fr-FR")
+    chat_id = chat_at(live, lea, 0.45)
+    live.sim.script(faults.quota_exhausted(answers.MODEL["FLASH"], quota_id=PER_DAY, limit=250))
+    parent = next(m["id"] for m in lea.messages(chat_id).values() if m["role"] == "assistant")
+    assert lea.turn("Encore ?", chat_id=chat_id, parent=parent).error
+    page = page_of(lea, theme="dark")
+    page.open_chat(chat_id)
+    expect(gauge(page)).to_contain_text("Quota épuisé")
+    page.shot("hud-quota-fr-dark")
+    gauge(page).click()
+    dialog = page.page.get_by_role("dialog", name="Contexte")
+    expect(dialog).to_contain_text("Google a refusé une requête : limite par jour.")
+    expect(dialog).to_contain_text("0 / 250")
+    dialog.get_by_text("Quota", exact=True).scroll_into_view_if_needed()
+    page.shot("hud-quota-panel-fr-dark")
+
+
+def test_charts_can_be_read_as_pictures_and_as_a_table(live: Live, ada: Client, page_of: OpenAs) -> None:
+    live.sim.script(*(filled(share) for share in (0.05, 0.1, 0.2, 0.3)))
+    turn = ada.turn("How full are we?")
+    for _ in range(3):
+        turn = ada.turn("And now?", chat_id=turn.chat_id, parent=turn.assistant_id)
+    page = page_of(ada)
+    page.open_chat(turn.chat_id)
+    gauge(page).click()
+    dialog = page.page.get_by_role("dialog", name="Context")
+    expect(dialog.get_by_role("img")).to_have_count(3)
+    dialog.get_by_role("img").first.scroll_into_view_if_needed()
+    page.shot("hud-charts")
+    dialog.get_by_text("The figures").first.click()
+    expect(dialog.get_by_role("row", name="Answer 4")).to_contain_text("150k")
+    dialog.get_by_role("img").nth(2).scroll_into_view_if_needed()
+    page.shot("hud-charts-cache")
+
+
+def test_the_drawer_switches_the_model_level_and_exports(live: Live, page_of: OpenAs) -> None:
+    user = live.new_user("Dora")
+    chat_id = chat_at(live, user, 0.1)
+    page = page_of(user)
+    page.open_chat(chat_id)
+    page.page.get_by_role("button", name="Quick actions").click()
+    dialog = page.page.get_by_role("dialog", name="Quick actions")
+    dialog.get_by_label("Model level").select_option("PRO")
+    expect(dialog.get_by_role("status")).to_have_text("Saved.")
+    page.shot("hud-drawer")
+    assert user.get("/api/v1/functions/id/echo_orchestrator/valves/user")["MODEL_SELECTION"] == "PRO"
+    with page.page.expect_download() as saved:
+        dialog.get_by_role("button", name="Export this chat").click()
+    assert chat_id in saved.value.suggested_filename
+    dialog.get_by_label("Where this is shown").select_option("line")
+    expect(dialog.get_by_role("status")).to_have_text("Saved.")
+    page.reload()
+    expect(page.page.locator(BAR)).to_have_count(0)
+    live.sim.script({**filled(0.2), "match": {"model": answers.MODEL["PRO"]}})
+    page.ask("And now as a line?")
+    expect(page.page.get_by_text("Context 20% (200k of 1M tokens)")).to_be_visible()
+    page.shot("hud-line")
+
+
+def test_on_a_phone_it_fits_covers_nothing_and_works_by_keyboard(live: Live, lea: Client, page_of: OpenAs) -> None:
+    chat_id = chat_at(live, lea, 0.92)
+    page = page_of(lea, theme="dark", **PHONE)
+    page.open_chat(chat_id)
+    expect(gauge(page)).to_contain_text("92")
+    assert page.page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    assert page.page.evaluate(_COVERED, BAR) == []
+    page.shot("hud-phone-dark")
+    gauge(page).focus()
+    page.page.keyboard.press("Enter")
+    dialog = page.page.get_by_role("dialog", name="Contexte")
+    expect(dialog).to_be_visible()
+    expect(dialog.get_by_role("img")).to_have_count(3)
+    page.shot("hud-phone-panel-dark")
+    page.page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    expect(gauge(page)).to_be_focused()
+    page.page.keyboard.press("Tab")
+    page.page.keyboard.press("Enter")
+    expect(page.page.get_by_role("dialog", name="Actions rapides")).to_be_visible()
+    page.shot("hud-phone-drawer-dark")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_no_serious_fault(live: Live, ada: Client, page_of: OpenAs, theme: str) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    page = page_of(ada, theme=theme)
+    page.open_chat(chat_at(live, ada, 0.95))
+    expect(gauge(page)).to_contain_text("95%")
+    found = [(theme, "strip", *fault) for fault in serious(axe, page)]
+    gauge(page).click()
+    expect(page.page.get_by_role("dialog").get_by_role("img")).to_have_count(3)
+    found += [(theme, "panel", *fault) for fault in serious(axe, page)]
+    page.page.keyboard.press("Escape")
+    page.page.get_by_role("button", name="Quick actions").click()
+    expect(page.page.get_by_label("Model level")).to_be_enabled()
+    found += [(theme, "drawer", *fault) for fault in serious(axe, page)]
+    assert found == []
+
+
+def serious(axe: Any, page: ChatPage) -> list[tuple[str, str]]:
+    """Rules of axe that the HUD breaks, with where."""
+    told = axe.run(page.page, context=BAR, options={}).response
+    assert len(told["passes"]) > 5  # it has looked
+    return [
+        (fault["id"], fault["nodes"][0]["html"][:120])
+        for fault in told["violations"]
+        if fault["impact"] in ("serious", "critical")
+    ]
+
+
+def test_the_action_shows_the_same_without_any_script_in_the_page(live: Live, ada: Client, page_of: OpenAs) -> None:
+    page = page_of(ada)
+    page.open_chat(chat_at(live, ada, 0.3))
+    page.page.get_by_role("button", name="Context and cost").last.click()
+    frame = page.page.frame_locator("iframe").last
+    expect(frame.get_by_text("Context 30% full: 300,000 of 1,000,000 tokens.")).to_be_visible()
+    expect(frame.get_by_role("img")).to_have_count(3)
+    page.shot("hud-embed")

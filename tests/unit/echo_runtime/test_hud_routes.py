@@ -9,7 +9,7 @@ import httpx
 import pytest
 from fastapi import FastAPI, Header, HTTPException
 
-from echo_core.figures import LATEST_FIGURES_KEY, TurnFigures
+from echo_core.figures import FIGURES_KEY, LATEST_FIGURES_KEY, TurnFigures
 from echo_core.ports import ShadowStore
 from echo_core.quota import ModelQuota
 from echo_protocol import Catalogue
@@ -56,6 +56,8 @@ def setup() -> Setup:
 async def client(setup: Setup) -> AsyncIterator[httpx.AsyncClient]:
     store = MemoryShadowStore()
     await store.save_setting(LATEST_FIGURES_KEY, TURN.to_json())
+    await store.save_setting(FIGURES_KEY.format(message_id="m1"), TURN.to_json())
+    await store.save_setting(FIGURES_KEY.format(message_id="m0"), "damaged")
     hud = Hud(None, NoQuota(), None, Catalogue.load, ManualClock())  # type: ignore[arg-type]
 
     async def running() -> Hud:
@@ -123,3 +125,13 @@ async def test_switched_off_it_is_not_there(client: httpx.AsyncClient, setup: Se
 async def test_very_many_models_are_refused(client: httpx.AsyncClient) -> None:
     many = "&".join(["model=x"] * 17)
     assert (await client.get(f"/echo/api/hud?{many}", headers=bearer("ada"))).status_code == 422
+
+
+async def test_charts_are_the_owners_only(client: httpx.AsyncClient) -> None:
+    own = (await client.get("/echo/api/hud/charts?chat_id=c1&locale=fr", headers=bearer("ada"))).json()["charts"]
+    assert [chart["title"] for chart in own] == ["Jetons par réponse", "Coût par réponse", "Part venant du cache"]
+    assert len(own[0]["rows"]) == 1
+    foreign = await client.get("/echo/api/hud/charts?chat_id=c1", headers=bearer("bob"))
+    assert foreign.json() == {"charts": []}
+    assert (await client.get("/echo/api/hud/charts?chat_id=c1", headers={"Cookie": "token=ada"})).status_code == 401
+    assert (await client.get("/echo/api/hud/charts?chat_id=c1&locale=xx", headers=bearer("ada"))).status_code == 422

@@ -8,9 +8,9 @@ import pytest
 
 from echo_constants import Locale
 from echo_core.figures import TurnFigures
+from echo_core.numbers import money, percent, short
 from echo_core.usage import ContextStats
 from echo_ui import EchoUI, Gauge
-from echo_ui.numbers import money, percent, short
 
 TURN = TurnFigures(
     message_id="m1",

@@ -6,7 +6,20 @@ import pytest
 
 from echo_ui import static_file
 
-SCRIPTS = ("loader.js", "hud.js", "hud-bar.js", "hud-panel.js", "hud-meter.js", "hud-format.js", "hud-texts.js")
+SCRIPTS = (
+    "loader.js",
+    "hud.js",
+    "hud-api.js",
+    "hud-bar.js",
+    "hud-charts.js",
+    "hud-dialog.js",
+    "hud-drawer.js",
+    "hud-format.js",
+    "hud-meter.js",
+    "hud-panel.js",
+    "hud-place.js",
+    "hud-texts.js",
+)
 
 
 def source(name: str) -> str:
@@ -33,7 +46,7 @@ def test_every_text_that_the_hud_asks_for_exists() -> None:
     assert asked - set(texts("en")) == set()
 
 
-@pytest.mark.parametrize("name", [*SCRIPTS, "hud.css"])
+@pytest.mark.parametrize("name", [*SCRIPTS, "hud.css", "hud-dialog.css", "charts.css", "embed.css"])
 def test_nothing_comes_from_elsewhere(name: str) -> None:
     assert not re.findall(r"https?://(?!www\.w3\.org/)", source(name))
 

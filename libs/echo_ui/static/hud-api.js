@@ -1,0 +1,36 @@
+// What the HUD asks the server, with the token that Open WebUI keeps for this browser.
+
+import { stored } from "./i18n.js";
+
+const DEADLINE_MS = 20_000;
+
+/** ECHO's own data below `/echo/api/hud`; null when ECHO refuses or is switched off, an exception when offline. */
+export async function fetchHud(path, signal) {
+  const answer = await ask(`/echo/api/hud${path}`, { signal });
+  return answer.ok ? answer.json() : null;
+}
+
+/** Call Open WebUI as its own page does; the decoded answer, an exception when it is refused. */
+export async function callOpenWebUI(path, body) {
+  const answer = await ask(path, body === undefined ? {} : { method: "POST", body: JSON.stringify(body) });
+  if (!answer.ok) throw new Error(`${path}: ${answer.status}`);
+  return answer.json();
+}
+
+/** Change some of the user's own valves of a function; the others stay as they are. */
+export async function changeValves(functionId, changes) {
+  const path = `/api/v1/functions/id/${functionId}/valves/user`;
+  const held = (await callOpenWebUI(path)) ?? {};
+  return callOpenWebUI(`${path}/update`, { ...held, ...changes });
+}
+
+function ask(path, { signal, ...options }) {
+  const deadline = AbortSignal.timeout(DEADLINE_MS);
+  return fetch(path, {
+    ...options,
+    headers: { Authorization: `Bearer ${stored("token")}`, "Content-Type": "application/json" },
+    cache: "no-store",
+    credentials: "same-origin",
+    signal: signal ? AbortSignal.any([signal, deadline]) : deadline,
+  });
+}
