@@ -16,6 +16,7 @@ from echo_core.records import Shadow
 from echo_runtime import PipeCall
 from echo_runtime.compaction import FILTER
 from echo_runtime.compaction_store import compaction_state
+from echo_runtime.context import Prepared
 from echo_runtime.stages import STAGES
 from echo_runtime.turn_context import OWN_CONTEXT
 from sim_fixture import RunningSim
@@ -85,6 +86,16 @@ class LongChat:
         self.host.put(answer_id, message_id, MODEL_MARK, text)
         self.end = answer_id
         return text
+
+    async def prepared(self, content: Any) -> Prepared:
+        """What the next question would send."""
+        self.count += 1
+        self.host.put(f"u{self.count}", self.end, USER_MARK, content)
+        call = self.call(f"u{self.count}", answer_id=f"a{self.count}")
+        runtime = self.kit.orchestrator
+        endpoint = await runtime._backends.for_call(call, runtime._settings(call))
+        async with runtime._stores.open(call, keep_api=False) as store:
+            return await runtime.prepare_context(call, store, endpoint.signer, endpoint.client)
 
     async def with_store(self, use: Callable[[Any], Any]) -> Any:
         """Something done with the chat's records."""

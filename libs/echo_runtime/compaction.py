@@ -51,6 +51,10 @@ LAST_WEIGHS: Final = Bilingual(
 #: How far an estimate may be off that no count of the server stands behind. Source: our choice.
 _DOUBT: Final = 0.25
 _FIRST_DOUBT: Final = 0.6
+#: So far above its target a compaction counts as one that reached it. Source: our choice.
+_NEAR_TARGET: Final = 1.1
+#: Share of the context that must have been added before one that could not reach its target is tried again.
+_WORTH_SHARE: Final = 0.1
 #: Tokens of the notes that come with a question. Source: our choice.
 _NOTES_TOKENS: Final = 600
 #: UTF-8 bytes of system instruction and tools in one token. Source: Gemini API docs, Tokens.
@@ -150,7 +154,9 @@ class Compactor:
         size_bytes = sum(map(len, history.contents)) + len(history.question) + frame.size_bytes
         if self._in_doubt(weight, budget, wish):
             weight = await self._counted(weight, history, frame, model, backend)
-        if not engine.is_needed(weight.tokens, size_bytes, wish):
+        if not engine.is_needed(weight.tokens, size_bytes, wish) or _as_small_as_can_be(
+            history, weight, size_bytes, budget
+        ):
             return history, ()
         async with self.lock(call.chat_id):
             state = await compaction_state(store)
@@ -197,7 +203,7 @@ class Compactor:
         told = COMPACTED.render(call.locale, before=weight.tokens, after=tokens_after)
         await show_now(call, NoticeShown(told))
         result = replace(history, state=await compaction_state(store)).under(standing, artifacts)
-        above = tokens_after > engine.budget.trigger_tokens
+        above = tokens_after > engine.budget.target_tokens * _NEAR_TARGET
         return result, self._unmet(engine.budget, tokens_after, pinned_tokens) if above else ()
 
     async def carried_out(
@@ -313,6 +319,16 @@ class Compactor:
             fr=NOT_BELOW.fr.replace("{why}", why.fr.replace("{tokens}", "{pinned}")),
         )
         return (Notice(told, {**fields, "pinned": pinned_tokens}),)
+
+
+def _as_small_as_can_be(history: Rebuilt, weight: Weight, size_bytes: int, budget: Budget) -> bool:
+    """Whether the last compaction could not reach its target, and little came since: another one would do no more."""
+    epoch = history.epoch
+    if epoch is None or epoch.tokens_after <= budget.target_tokens * _NEAR_TARGET:
+        return False
+    if weight.tokens > budget.hard_tokens or size_bytes > budget.max_bytes:
+        return False
+    return weight.tokens < epoch.tokens_after + budget.size_tokens * _WORTH_SHARE
 
 
 def wish_of(call: PipeCall, history: Rebuilt) -> Wish:
