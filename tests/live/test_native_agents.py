@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -50,6 +51,33 @@ def test_a_native_sub_agent_runs_on_echo_and_knows_that_it_is_one(live: Live, ad
     follow = talk.ask("And now?", model=native)
     assert not follow.error
     assert bodies(live)[-1]["contents"][: len(last["contents"])] == last["contents"]
+
+
+def test_a_native_sub_agent_in_the_background_reports_back_and_the_chat_goes_on(
+    live: Live, ada: Client, native: str
+) -> None:
+    settings = live.admin.get("/api/v1/configs/subagents")
+    live.admin.post("/api/v1/configs/subagents", settings | {"SUBAGENTS_BACKGROUND_ENABLED": True})
+    try:
+        asked = json.dumps({"task": "Write about tea.", "background": True})
+        turn = Conversation(ada, live.sim).ask(f"Please call delegate_task {asked}", model=native)
+        assert json.loads(results_of(turn)[0])["status"] == "dispatched"
+
+        def went_on() -> tuple[dict[str, Any], dict[str, Any]] | None:
+            messages = ada.messages(turn.chat_id)
+            report = next((m for m in messages.values() if "ASYNC SUBAGENT COMPLETE" in str(m["content"])), None)
+            answer = messages.get((report or {}).get("childrenIds", [""])[0]) if report else None
+            return (report, answer) if report and answer and answer.get("done") else None
+
+        report, answer = poll(went_on, "the answer to the report")
+    finally:
+        live.admin.post("/api/v1/configs/subagents", settings)
+    assert report["parentId"] == turn.assistant_id
+    assert not answer.get("error")
+    of_chat = [body["contents"] for body in bodies(live) if "Please call delegate_task" in json.dumps(body["contents"])]
+    assert all(after[: len(before)] == before for before, after in pairwise(of_chat))
+    assert "Status: completed" in json.dumps(of_chat[-1][-1])
+    assert verified(live, ada.id, turn.chat_id).is_sound
 
 
 def test_a_native_sub_agent_that_fails_is_told_as_an_error(live: Live, ada: Client, native: str) -> None:

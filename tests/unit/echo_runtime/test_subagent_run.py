@@ -129,3 +129,15 @@ async def test_it_tells_each_change_of_what_it_does_once() -> None:
     seat = Seat(answer_id="a1", card_id="c1", tell=lambda doing, steps: told.append(doing))
     await agent(around(backend), seat=seat).work()
     assert told == ["FLASH", "thinking", "writing"]
+
+
+async def test_what_google_cites_for_it_becomes_the_answers_citations() -> None:
+    last = chunk({"text": "Rain."}, finish="STOP")
+    web = {"uri": "https://example.org/sky", "title": "Sky"}
+    last["candidates"][0]["groundingMetadata"] = {
+        "groundingChunks": [{"web": web}],
+        "groundingSupports": [{"segment": {"text": "Rain."}, "groundingChunkIndices": [0]}],
+    }
+    seat = Seat(answer_id="a1", card_id="c1")
+    await agent(around(ScriptedBackend([last])), seat=seat).work()
+    assert [source["source"]["url"] for source in seat.sources] == ["https://example.org/sky"]

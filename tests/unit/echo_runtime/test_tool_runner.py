@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
-from echo_core.ports import ToolOutcome, ToolRequest
+from echo_core.ports import ToolOutcome, ToolProgress, ToolRequest
 from echo_protocol import InlineDataPart
 from echo_runtime import PipeCall, _owui, tool_runner
 from echo_runtime.own_tools import OutputError, kept_for, read_tool_output_entry
 from echo_runtime.tool_approval import DENIED, NOBODY
 from echo_runtime.tool_results import MAX_RESULT_CHARS, ResultReader
 from echo_runtime.tool_runner import OwuiToolRunner
+from echo_runtime.tools_cache import SEAT
 from echo_state_manager.memory import MemoryShadowStore
 
 PNG = "iVBORw0KGgo="
@@ -383,6 +384,29 @@ async def test_a_question_to_the_user_needs_no_permission_and_waits_for_its_answ
     [outcome] = (await outcomes(runner, ToolRequest(card_id="c", name="ask_user", args={}))).values()
     assert outcome.text == "green"
     assert browser.asked == []
+
+
+async def test_a_running_tool_tells_what_it_does_and_adds_to_its_card_and_to_the_citations() -> None:
+    async def tool(x: str) -> str:
+        seat = SEAT.get()
+        assert seat is not None
+        seat.tell("half way", ["begun"])
+        seat.sources.append({"source": {"name": x}})
+        seat.files.append({"type": "image", "url": x})
+        return "done"
+
+    runner = runner_of({"tool": entry(tool)})
+    requests = [ToolRequest(card_id=name, name="tool", args={"x": name}) for name in ("c1", "c2")]
+    news = [one async for one in runner.run(requests)]
+    for card in ("c1", "c2"):
+        progress, outcome = (one for one in news if one.card_id == card)
+        assert progress == ToolProgress(card_id=card, doing="half way", steps=("begun",))
+        assert isinstance(outcome, ToolOutcome)
+        assert (outcome.sources, outcome.files) == (
+            ({"source": {"name": card}},),
+            ({"type": "image", "url": card},),
+        )
+    assert SEAT.get() is None
 
 
 async def test_full_access_chosen_during_the_turn_counts_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
