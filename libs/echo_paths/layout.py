@@ -189,6 +189,13 @@ class EchoPaths:
                 if _SAFE_ID.fullmatch(user_id) and _SAFE_ID.fullmatch(chat_id) and chat_dir.is_dir():
                     yield user_id, chat_id
 
+    def chats_of_files(self) -> Iterator[tuple[str, str]]:
+        """(user id, chat id) of every chat that names a file of a vault, as often as it does; blocks on the disk."""
+        for marker in sorted(self.root.glob("users/*/files/??/*.chats/*")):
+            user_id, chat_id = _identifier(marker.parents[3].name), _identifier(marker.name)
+            if _SAFE_ID.fullmatch(user_id) and _SAFE_ID.fullmatch(chat_id):
+                yield user_id, chat_id
+
     def session_files(self) -> Iterator[tuple[str, str, Path]]:
         """(user id, chat id, session.db) of every file of records; blocks on the disk.
 

@@ -68,7 +68,8 @@ def _build(app: FastAPI) -> Lifecycle:
     host = OwuiHost(app, shared.identity, shared.keys)
     retention = Retention(shared.sessions, shared.paths, shared.clock)
     vectors = VectorPurge()
-    purger = Purger(shared.paths, shared.identity, host, (retention, shared.sessions, vectors), (vectors,))
+    ports = (retention, shared.vaults, shared.sessions, vectors)
+    purger = Purger(shared.paths, shared.identity, host, ports, (vectors,), shared.vaults)
     return Lifecycle(host, shared.identity, purger, answer_recovery(host.busy), retention)
 
 

@@ -57,6 +57,12 @@ FILE_VANISHED: Final = Bilingual(
     fr="Un fichier de cette conversation n'est plus conservé par ECHO : le modèle ne le voit plus ; joignez-le à "
     "nouveau.",
 )
+MEDIA_LEFT_OUT: Final = Bilingual(
+    en="This conversation holds more pictures and sound than one request may have; the model no longer sees the oldest "
+    "of them. Attach again what it should see.",
+    fr="Cette conversation contient plus d'images et de sons qu'une requête n'en admet ; le modèle ne voit plus les "
+    "plus anciens. Joignez à nouveau ce qu'il doit voir.",
+)
 VIDEO_REFUSED: Final = Bilingual(
     en="Google did not open a linked video (private, deleted or not allowed); the model does not see it.",
     fr="Google n'a pas ouvert une vidéo liée (privée, supprimée ou non autorisée) ; le modèle ne la voit pas.",

@@ -4,7 +4,6 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Final
 from weakref import WeakKeyDictionary
 
@@ -34,10 +33,10 @@ from echo_runtime.recovery import Recovery
 from echo_runtime.scopes import Scopes
 from echo_runtime.stores import ChatStores
 from echo_runtime.templates import Templates
+from echo_runtime.vaults import Vaults
 from echo_state_manager import SessionStores
-from echo_state_manager.crypto import master_secret
+from echo_state_manager.crypto import MasterSecret, master_secret
 from echo_state_manager.identity import IdentityStore
-from echo_state_manager.vault import Vault
 
 #: The backend that this version talks to.
 BACKEND: Final[Backend] = "ai_studio"
@@ -51,6 +50,7 @@ class Services:
         identity: accounts, keys and the chat index.
         sessions: the records of chats.
         keys: finds the key of whoever asks.
+        secret: what encrypted files are under; None where there is none.
     """
 
     clock: Clock
@@ -58,6 +58,12 @@ class Services:
     identity: IdentityStore
     sessions: SessionStores
     keys: KeyRing
+    secret: MasterSecret | None = None
+
+    @property
+    def vaults(self) -> Vaults:
+        """The files of users."""
+        return Vaults(self.paths, self.secret)
 
 
 _services: "WeakKeyDictionary[asyncio.AbstractEventLoop, Services]" = WeakKeyDictionary()
@@ -83,6 +89,7 @@ def services() -> Services:
             identity=identity,
             sessions=SessionStores(paths, clock, secret),
             keys=KeyRing(identity, os.environ),
+            secret=secret,
         )
     return found
 
@@ -115,16 +122,15 @@ def assemble(shared: Services, env: Mapping[str, str]) -> Orchestrator:
     stores = ChatStores(shared.sessions, shared.clock)
     quota = LocalQuota(shared.identity, shared.clock)
     scopes = Scopes(catalogue)
-    vaults = partial(Vault, shared.paths)
-    drafter = Drafter(stores, vaults)
+    drafter = Drafter(stores, shared.vaults)
     pushes = Pushes(shared.sessions, shared.identity, shared.clock)
     return Orchestrator(
         backends=backends,
-        files=FileBackends(shared.paths, shared.clock),
+        files=FileBackends(shared.vaults, shared.clock),
         stores=stores,
         contexts=ContextBuilder(
             levels,
-            HistoryBuilder(stores, scopes, shared.clock, vaults, drafter),
+            HistoryBuilder(stores, scopes, shared.clock, shared.vaults, drafter),
             ApiHistory(scopes),
             Briefings(Templates(shared.clock), BACKEND, pushes),
             Compactor(partial(levels.model, "APOLLO"), BACKEND, shared.clock),

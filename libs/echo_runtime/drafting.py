@@ -1,7 +1,7 @@
 """Prepares user messages, and brings what was prepared together with what the request says in the end."""
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,8 +12,8 @@ from echo_runtime.attachments import Attachments
 from echo_runtime.call import PipeCall
 from echo_runtime.stores import ChatStores
 from echo_runtime.turn_context import DRAFT_KEY
+from echo_runtime.vaults import Vaults
 from echo_runtime.waiting import show_now
-from echo_state_manager.vault import Vault
 
 log = logging.getLogger(__name__)
 
@@ -29,14 +29,14 @@ class Drafter:
 
     Args:
         stores: the records of chats.
-        vaults: the files of a user, by user id; None where large attachments are not kept.
+        vaults: the files of users; None where large attachments are not kept.
         sources: what adds to a message, in the order in which their parts stand.
     """
 
     def __init__(
         self,
         stores: ChatStores,
-        vaults: Callable[[str], Vault] | None = None,
+        vaults: Vaults | None = None,
         sources: Sequence[DraftSource] = (),
     ) -> None:
         self._stores = stores
@@ -54,7 +54,7 @@ class Drafter:
             return None
         message = call.metadata.get("user_message")
         files = message.get("files") if isinstance(message, Mapping) else None
-        vault = self._vaults(call.user_id) if self._vaults and not call.is_temporary else None
+        vault = self._vaults.of(call) if self._vaults and not call.is_temporary else None
         return await self.draft(call, Attachments(call, vault), call.user_message_id, asked[-1], files or ())
 
     async def draft(

@@ -16,12 +16,13 @@ from echo_constants import Bilingual, EchoError, Locale, UpstreamError
 from echo_core.ports import Clock, GenerateRequest, OnWait
 from echo_events import NoticeShown
 from echo_gemini_client import EchoGeminiClient, GeminiFiles, PermissionRefused, RequestRefused
-from echo_paths import EchoPaths
 from echo_protocol import Notice, file_data_part, text_part
 from echo_protocol.attached import kept_files, linked_videos
 from echo_runtime import attachment_notes as notes
 from echo_runtime.backends import Endpoint
 from echo_runtime.call import PipeCall
+from echo_runtime.request_size import MovedMedia, within_limit
+from echo_runtime.vaults import Vaults
 from echo_runtime.waiting import show_now
 from echo_state_manager.vault import Upload, Vault, VaultFile
 from echo_utils import dumps
@@ -60,6 +61,8 @@ class FileBackend:
         tell: shows a status line.
         locale: the caller's language.
         refused_videos: links that Google did not open, shared by all calls.
+        keeps: whether media that a request has no room for may go into the vault.
+        moved: those that are there, shared by all calls.
     """
 
     def __init__(
@@ -71,6 +74,9 @@ class FileBackend:
         tell: Tell,
         locale: Locale,
         refused_videos: dict[str, None],
+        *,
+        keeps: bool = True,
+        moved: MovedMedia | None = None,
     ) -> None:
         self.name = inner.name
         self._inner = inner
@@ -81,6 +87,8 @@ class FileBackend:
         self._locale = locale
         self._refused_videos = refused_videos
         self._told: set[str] = set()
+        self._keeps = keeps
+        self._moved = moved or MovedMedia()
 
     @asynccontextmanager
     async def stream_generate(
@@ -114,6 +122,10 @@ class FileBackend:
         """As `ModelBackend.list_models`."""
         return await self._inner.list_models()
 
+    def keep_nothing(self) -> None:
+        """From now on no media go into the vault: in a chat with several writers they may be somebody else's."""
+        self._keeps = False
+
     async def _mended(self, request: GenerateRequest, error: EchoError) -> bool:
         """Whether something was done that another try may profit from."""
         files = {row[2] for row in kept_files(request.body_json)}
@@ -132,7 +144,10 @@ class FileBackend:
         return bool(links)
 
     async def _with_addresses(self, request: GenerateRequest) -> GenerateRequest:
-        """The same request when it names no file of the vault and no video that Google refused."""
+        """The same request when it is small enough and names no file of the vault and no video that was refused."""
+        request, left_out = await within_limit(request, self._vault if self._keeps else None, self._moved)
+        if left_out:
+            await self._say(notes.MEDIA_LEFT_OUT)
         body = request.body_json
         files = kept_files(body)
         refused = [row for row in linked_videos(body) if row[2] in self._refused_videos]
@@ -163,6 +178,7 @@ class FileBackend:
                 log.warning("a file of %d bytes was refused: %s", file.size_bytes, error)
                 return await self._missing(sha256, Notice(notes.FILE_REFUSED, {"name": file.name}))
             await self._vault.remember(sha256, scope, upload)
+        await self._vault.used(sha256)
         return dumps(file_data_part(file.mime_type, upload.uri).wire)
 
     async def _missing(self, sha256: str, notice: Notice) -> bytes:
@@ -171,6 +187,12 @@ class FileBackend:
             self._told.add(sha256)
             await self._tell(NoticeShown(text, "warning"))
         return dumps(text_part(f"[{text}]").wire)
+
+    async def _say(self, text: Bilingual) -> None:
+        """Told once a call."""
+        if text.en not in self._told:
+            self._told.add(text.en)
+            await self._tell(NoticeShown(text.render(self._locale), "warning"))
 
     async def _upload(self, file: VaultFile) -> Upload:
         """Send a file to Google and wait until it can be used.
@@ -208,12 +230,13 @@ class FileBackends:
     """Makes a FileBackend for each call.
 
     Args:
-        paths: where vaults are.
+        vaults: the files of users.
         clock: for expiry and waits.
     """
 
-    def __init__(self, paths: EchoPaths, clock: Clock) -> None:
-        self._paths = paths
+    def __init__(self, vaults: Vaults, clock: Clock) -> None:
+        self._vaults = vaults
+        self._moved = MovedMedia()
         self._clock = clock
         self._refused_videos: dict[str, None] = {}
 
@@ -221,10 +244,12 @@ class FileBackends:
         """The same endpoint for requests that name files of the caller's vault."""
         return FileBackend(
             endpoint.client,
-            Vault(self._paths, call.user_id),
+            self._vaults.of(call),
             f"{endpoint.client.api.base_url} {endpoint.signer}",
             self._clock,
             partial(show_now, call),
             call.locale,
             self._refused_videos,
+            keeps=call.is_saved,
+            moved=self._moved,
         )

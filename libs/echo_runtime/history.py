@@ -1,6 +1,6 @@
 """The Suture at work: the chain of a chat as Gemini contents, each message from its shadow where that is trusted."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -28,8 +28,8 @@ from echo_runtime.orphans import purge_orphans
 from echo_runtime.scopes import Reader, Scopes
 from echo_runtime.settling import Settler
 from echo_runtime.stores import ChatStores
+from echo_runtime.vaults import Vaults
 from echo_runtime.writers import SHARED_SUFFIX, shared
-from echo_state_manager.vault import Vault
 
 #: Key in `echo_settings`: the question that was answered last, on whatever branch.
 ASKED_KEY: Final = "asked_last"
@@ -114,7 +114,7 @@ class HistoryBuilder:
         stores: the records of other chats of the same owner, for copies.
         scopes: tells which signatures a reader accepts.
         clock: for the age of version locks.
-        vaults: the files of a user, by user id; None where large attachments are not kept.
+        vaults: the files of users; None where large attachments are not kept.
         drafter: prepares questions.
     """
 
@@ -123,7 +123,7 @@ class HistoryBuilder:
         stores: ChatStores,
         scopes: Scopes,
         clock: Clock,
-        vaults: Callable[[str], Vault] | None = None,
+        vaults: Vaults | None = None,
         drafter: Drafter | None = None,
     ) -> None:
         self._stores = stores
@@ -150,7 +150,7 @@ class HistoryBuilder:
         prefix = self._prefix(call, store, heads, shadows, reader)
         # What several people read is kept in nobody's vault, and a temporary chat leaves nothing on the disk.
         keeps = self._vaults is not None and together is None and not call.is_temporary
-        attachments = Attachments(call, self._vaults(call.user_id) if self._vaults and keeps else None)
+        attachments = Attachments(call, self._vaults.of(call) if self._vaults and keeps else None)
         names = together.names if together else {}
         # What others read is prepared from nobody's own documents and memories.
         drafter = self._drafter if together is None and call.shared.tells_own else None

@@ -220,6 +220,8 @@ class Orchestrator:
             yield NoticeShown(problem, "warning")
         waits = WaitNotices(call, self._clock)
         sealer = AnswerSealer(call, store, prepared, self._scopes, self._prices, settings.model_selection)
+        if prepared.history.shared:
+            backend.keep_nothing()
         hud = self._hud.turn(call, backend)
         around = self._surroundings(call, settings, store, prepared, sealer, hud.backend)
         sealer.guard = self._guard(call, settings, store, prepared, sealer, hud.backend)

@@ -47,6 +47,14 @@ class ChatTruth(Protocol):
         ...
 
 
+class KeptFiles(Protocol):
+    """Who keeps files for chats."""
+
+    async def chats(self) -> list[tuple[str, str]]:
+        """(user id, chat id) of every chat that files are kept for."""
+        ...
+
+
 class Purger:
     """Removes the records of deleted chats and users.
 
@@ -56,6 +64,7 @@ class Purger:
         truth: says which chats and users exist.
         ports: are asked before a folder goes.
         user_ports: are asked before a user's folder goes.
+        files: names more chats that something is kept for.
     """
 
     def __init__(
@@ -65,12 +74,14 @@ class Purger:
         truth: ChatTruth,
         ports: Iterable[PurgePort] = (),
         user_ports: Iterable[UserPurgePort] = (),
+        files: KeptFiles | None = None,
     ) -> None:
         self._paths = paths
         self._identity = identity
         self._truth = truth
         self._ports = tuple(ports)
         self._user_ports = tuple(user_ports)
+        self._files = files
 
     async def purge_chat(self, chat_id: str, owner_id: str = "") -> None:
         """Remove one chat's records; without an owner, wherever they lie."""
@@ -131,7 +142,8 @@ class Purger:
             await port.purge(owner_id, chat_id)
 
     async def _chats(self) -> list[tuple[str, str]]:
-        return await to_thread.run_sync(lambda: list(self._paths.chats_on_disk()))
+        known = await to_thread.run_sync(lambda: list(self._paths.chats_on_disk()))
+        return list(dict.fromkeys([*known, *(await self._files.chats() if self._files else ())]))
 
 
 def _remove(folder: Path) -> None:

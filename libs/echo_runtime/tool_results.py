@@ -27,8 +27,8 @@ MAX_STEP_CHARS: Final = 960_000
 MAX_KEPT_CHARS: Final = 100_000_000
 #: From this size on, reading a result leaves the event loop. Source: our choice, about 2 ms of JSON.
 _LARGE_CHARS: Final = 500_000
-#: Source: Gemini API docs, Function calling, Multimodal function responses (September 2026).
-_MEDIA_TYPES: Final = ("image/png", "image/jpeg", "image/webp", "application/pdf")
+#: Source: Gemini API docs, Function calling, Multimodal function responses (images and documents).
+_MEDIA_TYPES: Final = ("image/png", "image/jpeg", "image/webp", "application/pdf", "text/plain")
 #: Base64 characters of the media in one result: a request may have 20 MB inline. Source: Gemini API docs, Files.
 _MAX_MEDIA_CHARS: Final = 8_000_000
 _MAGIC: Final = ((b"\x89PNG\r\n", "image/png"), (b"\xff\xd8\xff", "image/jpeg"), (b"%PDF-", "application/pdf"))

@@ -1,35 +1,42 @@
 """A user's own files: large attachments by content, and where copies of them lie at Google for the moment.
 
-    users/{uid}/files/{sha256[:2]}/{sha256}         the bytes
-    users/{uid}/files/{sha256[:2]}/{sha256}.json    what they are, and their uploads
+    users/{uid}/files/{sha256[:2]}/{sha256}          the bytes; `.sealed` behind the name where they are encrypted
+    users/{uid}/files/{sha256[:2]}/{sha256}.json     what they are, and their uploads; likewise
+    users/{uid}/files/{sha256[:2]}/{sha256}.chats/   an empty file for each chat that names them
 
-Nobody but the owner's chats name these files, and a file is never changed, so writers need no lock: what is written
-last about uploads wins, and costs at most one upload more.
+Nobody but the owner's chats name these files, and what a file holds never changes. The first copy, the last use and
+what is noted between them go under one lock a user, held for moments only.
 """
 
+import fcntl
 import hashlib
+import io
 import json
 import logging
 import os
 import re
 import shutil
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import IO, Any, Final, TypeVar
 from uuid import uuid4
 
-from anyio import open_file, to_thread
+from anyio import to_thread
 
 from echo_paths import EchoPaths
 from echo_state_manager._errors import StoreUnavailableError
+from echo_state_manager._sealed_files import PIECE_BYTES, SealedFileError, opened, seal
+from echo_state_manager.crypto import MasterSecret
 
 log = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
 
-_PIECE_BYTES: Final = 1024 * 1024
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
+_SEALED: Final = ".sealed"
+_LOCK: Final = ".lock"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,19 +76,37 @@ class Vault:
     Args:
         paths: the data folder.
         user_id: whose files.
+        chat_id: the chat that keeps or sends files; "" where none is to be noted.
+        secret: the instance's; without it encrypted files count as gone.
+        encrypts: whether what is kept from now on is encrypted; needs a secret.
     """
 
-    def __init__(self, paths: EchoPaths, user_id: str) -> None:
+    def __init__(
+        self,
+        paths: EchoPaths,
+        user_id: str,
+        chat_id: str = "",
+        *,
+        secret: MasterSecret | None = None,
+        encrypts: bool = False,
+    ) -> None:
         self._paths = paths
         self._user_id = user_id
+        self._chat_id = chat_id
+        self._secret = secret
+        self._encrypts = encrypts and secret is not None
 
     async def put(self, source: Path | bytes, *, mime_type: str, name: str) -> VaultFile:
-        """Keep a file; the same bytes are kept once."""
+        """Keep a file for the chat; the same bytes are kept once."""
         return await _on_disk(self._put, source, mime_type, name)
 
     async def find(self, sha256: str) -> VaultFile | None:
-        """A file by its digest; None when it is not (or no longer) here."""
+        """A file by its digest; None when it is not (or no longer) here, or cannot be opened."""
         return await _on_disk(self._find, sha256)
+
+    async def used(self, sha256: str) -> None:
+        """Note that the chat names a file, which is encrypted if it is not yet; nothing happens for one not here."""
+        await _on_disk(self._used, sha256)
 
     async def remember(self, sha256: str, scope: str, upload: Upload | None) -> None:
         """Note where a copy lies, or with None that it is gone."""
@@ -89,87 +114,205 @@ class Vault:
 
     async def read(self, sha256: str) -> AsyncIterator[bytes]:
         """The bytes of a file, piece by piece."""
-        try:
-            async with await open_file(self._path(sha256), "rb") as file:
-                while piece := await file.read(_PIECE_BYTES):
-                    yield piece
-        except OSError as error:
-            raise StoreUnavailableError(f"vault: {type(error).__name__} {error.errno}") from error
+        pieces = await _on_disk(self._pieces, sha256)
+        while piece := await _on_disk(next, pieces, b""):
+            yield piece
+
+    async def forget_chat(self, chat_id: str) -> int:
+        """Remove what no chat names any more once this one is gone; returns how many files went."""
+        return await _on_disk(self._forget, chat_id)
 
     def _path(self, sha256: str) -> Path:
         if not _SHA256.fullmatch(sha256):
             raise FileNotFoundError("not a digest")
-        return self._paths.files_dir(self._user_id) / sha256[:2] / sha256
+        return self._folder / sha256[:2] / sha256
+
+    @property
+    def _folder(self) -> Path:
+        return self._paths.files_dir(self._user_id)
 
     def _put(self, source: Path | bytes, mime_type: str, name: str) -> VaultFile:
-        folder = self._paths.files_dir(self._user_id)
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        coming = folder / f".coming-{uuid4().hex}"
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        coming = self._folder / f".coming-{uuid4().hex}"
+        secret = self._secret if self._encrypts else None
         try:
-            sha256, size_bytes = _copy(source, coming)
+            sha256, size_bytes = _copy(source, coming, secret)
             path = self._path(sha256)
             path.parent.mkdir(mode=0o700, exist_ok=True)
-            os.replace(coming, path)
+            with self._locked():
+                known = self._find(sha256)
+                os.replace(coming, _bytes_path(path, sealed=secret is not None))
+                kept = known or VaultFile(sha256=sha256, mime_type=mime_type, size_bytes=size_bytes, name=name)
+                self._write(kept, sealed=secret is not None)
+                _remove_copy(path, sealed=secret is None)
+                self._note(path)
         finally:
             coming.unlink(missing_ok=True)
-        known = self._find(sha256)
-        if known is not None:
-            return known
-        kept = VaultFile(sha256=sha256, mime_type=mime_type, size_bytes=size_bytes, name=name)
-        self._write(kept)
         return kept
 
     def _find(self, sha256: str) -> VaultFile | None:
         try:
             path = self._path(sha256)
-            size_bytes = path.stat().st_size
-            return _vault_file(sha256, size_bytes, json.loads(path.with_suffix(".json").read_bytes()))
+            sealed = _is_sealed(path)
+            size_bytes = _bytes_path(path, sealed=sealed).stat().st_size
+            facts = _facts_path(path, sealed=sealed).read_bytes()
+            return _vault_file(sha256, size_bytes, json.loads(self._plain(facts) if sealed else facts))
         except FileNotFoundError:
             return None
-        except (ValueError, KeyError, TypeError, AttributeError):
-            log.warning("the facts of a kept file are damaged; it counts as gone")
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            log.warning("the facts of a kept file are damaged or locked (%s); it counts as gone", type(error).__name__)
             return None
 
-    def _remember(self, sha256: str, scope: str, upload: Upload | None) -> None:
-        known = self._find(sha256)
-        if known is None:
-            return
-        uploads = {key: value for key, value in known.uploads.items() if key != scope}
-        self._write(replace(known, uploads=uploads | ({} if upload is None else {scope: upload})))
+    def _plain(self, sealed: bytes) -> bytes:
+        if self._secret is None:
+            raise SealedFileError("no secret is set")
+        return b"".join(opened(io.BytesIO(sealed), self._secret))
 
-    def _write(self, file: VaultFile) -> None:
-        facts = {key: value for key, value in asdict(file).items() if key not in ("sha256", "size_bytes")}
-        path = self._path(file.sha256).with_suffix(".json")
+    def _pieces(self, sha256: str) -> Iterator[bytes]:
+        path = self._path(sha256)
+        sealed = _is_sealed(path)
+        file = _bytes_path(path, sealed=sealed).open("rb")
+        return _read_all(file, self._secret if sealed else None)
+
+    def _used(self, sha256: str) -> None:
+        with suppress(FileNotFoundError):
+            path = self._path(sha256)
+            if self._encrypts and path.exists() and (known := self._find(sha256)) is not None:
+                self._put(path, known.mime_type, known.name)  # kept before encryption was wanted, or known to be
+                return
+            marker = self._marker(path)
+            if marker is None or marker.exists():
+                return
+            with self._locked():
+                if self._find(sha256) is not None:
+                    self._note(path)
+
+    def _note(self, path: Path) -> None:
+        marker = self._marker(path)
+        if marker is not None:
+            marker.parent.mkdir(mode=0o700, exist_ok=True)
+            marker.touch(mode=0o600)
+
+    def _marker(self, path: Path) -> Path | None:
+        if not self._chat_id:
+            return None
+        return _chats_path(path) / self._paths.chat_dir(self._user_id, self._chat_id).name
+
+    def _forget(self, chat_id: str) -> int:
+        if not self._folder.is_dir():
+            return 0
+        gone = 0
+        name = self._paths.chat_dir(self._user_id, chat_id).name
+        with self._locked():
+            for marker in list(self._folder.glob(f"??/*.chats/{name}")):
+                marker.unlink(missing_ok=True)
+                path = marker.parent.with_suffix("")
+                if any(marker.parent.iterdir()):
+                    continue
+                for sealed in (True, False):
+                    _remove_copy(path, sealed=sealed)
+                marker.parent.rmdir()
+                gone += 1
+        return gone
+
+    def _remember(self, sha256: str, scope: str, upload: Upload | None) -> None:
+        with self._locked():
+            known = self._find(sha256)
+            if known is None:
+                return
+            uploads = {key: value for key, value in known.uploads.items() if key != scope}
+            changed = replace(known, uploads=uploads | ({} if upload is None else {scope: upload}))
+            self._write(changed, sealed=_is_sealed(self._path(sha256)))
+
+    def _write(self, file: VaultFile, *, sealed: bool) -> None:
+        facts = {key: value for key, value in asdict(file).items() if key != "sha256"}
+        data = io.BytesIO(json.dumps(facts, sort_keys=True).encode())
+        path = _facts_path(self._path(file.sha256), sealed=sealed)
         coming = path.with_name(f".coming-{uuid4().hex}")
-        _private(coming, lambda out: out.write(json.dumps(facts, sort_keys=True).encode()))
+        _private(coming, data, self._secret if sealed else None)
         os.replace(coming, path)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Hold the lock of the vault against other threads and processes; one that is killed lets go."""
+        try:
+            descriptor = os.open(self._folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        except FileNotFoundError:  # nothing was ever kept
+            yield
+            return
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
 
 
 async def _on_disk(work: Callable[..., _T], *args: Any) -> _T:
     try:
         return await to_thread.run_sync(work, *args)
-    except OSError as error:
-        raise StoreUnavailableError(f"vault: {type(error).__name__} {error.errno}") from error
+    except (OSError, SealedFileError) as error:
+        raise StoreUnavailableError(f"vault: {type(error).__name__} {getattr(error, 'errno', error)}") from error
 
 
-def _copy(source: Path | bytes, target: Path) -> tuple[str, int]:
-    digest = hashlib.sha256()
-    if isinstance(source, bytes):
-        digest.update(source)
-        _private(target, lambda out: out.write(source))
-    else:
-        with source.open("rb") as given:
-            _private(target, lambda out: shutil.copyfileobj(given, out, _PIECE_BYTES))
-        with target.open("rb") as copied:
-            while piece := copied.read(_PIECE_BYTES):
-                digest.update(piece)
-    return digest.hexdigest(), target.stat().st_size
+def _bytes_path(path: Path, *, sealed: bool) -> Path:
+    return path.with_name(path.name + _SEALED) if sealed else path
 
 
-def _private(path: Path, fill: Callable[[Any], object]) -> None:
+def _facts_path(path: Path, *, sealed: bool) -> Path:
+    return path.with_name(f"{path.name}.json{_SEALED if sealed else ''}")
+
+
+def _chats_path(path: Path) -> Path:
+    return path.with_name(f"{path.name}.chats")
+
+
+def _is_sealed(path: Path) -> bool:
+    return _bytes_path(path, sealed=True).exists()
+
+
+def _remove_copy(path: Path, *, sealed: bool) -> None:
+    _bytes_path(path, sealed=sealed).unlink(missing_ok=True)
+    _facts_path(path, sealed=sealed).unlink(missing_ok=True)
+
+
+def _read_all(file: IO[bytes], secret: MasterSecret | None) -> Iterator[bytes]:
+    with file:
+        if secret is not None:
+            yield from opened(file, secret)
+            return
+        while piece := file.read(PIECE_BYTES):
+            yield piece
+
+
+class _Counted(io.RawIOBase):
+    """Reads through, and knows length and digest of what went by."""
+
+    def __init__(self, source: IO[bytes]) -> None:
+        self._source = source
+        self.digest = hashlib.sha256()
+        self.size_bytes = 0
+
+    def read(self, size: int = -1, /) -> bytes:
+        piece = self._source.read(size)
+        self.digest.update(piece)
+        self.size_bytes += len(piece)
+        return piece
+
+
+def _copy(source: Path | bytes, target: Path, secret: MasterSecret | None) -> tuple[str, int]:
+    with io.BytesIO(source) if isinstance(source, bytes) else source.open("rb") as given:
+        counted = _Counted(given)
+        _private(target, counted, secret)
+    return counted.digest.hexdigest(), counted.size_bytes
+
+
+def _private(path: Path, source: Any, secret: MasterSecret | None) -> None:
     """Write a file that nobody else reads, and let it reach the disk before it gets its name."""
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out:
-        fill(out)
+        if secret is None:
+            shutil.copyfileobj(source, out, PIECE_BYTES)
+        else:
+            seal(source, out, secret)
         out.flush()
         os.fsync(out.fileno())
 
@@ -181,7 +324,7 @@ def _vault_file(sha256: str, size_bytes: int, facts: Any) -> VaultFile:
     }
     return VaultFile(
         sha256=sha256,
-        size_bytes=size_bytes,
+        size_bytes=int(facts.get("size_bytes", size_bytes)),
         mime_type=str(facts["mime_type"]),
         name=str(facts["name"]),
         uploads=uploads,

@@ -1,6 +1,8 @@
 """Requests that name files of a vault, sent to a server that forgets uploads after 48 hours."""
 
+import base64
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,9 +13,20 @@ from echo_core.ports import GenerateRequest
 from echo_events import NoticeShown
 from echo_gemini_client import EchoGeminiClient, PermissionRefused, RequestRefused
 from echo_paths import EchoPaths
-from echo_protocol import content_json, file_data_part, request_json, text_part
+from echo_protocol import (
+    SENTINEL,
+    FunctionCallPart,
+    content_json,
+    file_data_part,
+    function_call_part,
+    function_response_part,
+    inline_data_part,
+    request_json,
+    text_part,
+)
 from echo_protocol.attached import vault_part
 from echo_runtime.file_backend import FileBackend
+from echo_runtime.request_size import MovedMedia, within_limit
 from echo_state_manager.vault import Vault, VaultFile
 from echo_workers.gemini_sim.core import faults
 from scripted import FakeClock
@@ -40,7 +53,7 @@ class Desk:
 
     def __init__(self, client: EchoGeminiClient, sim: RunningSim, folder: Path) -> None:
         self.sim = sim
-        self.vault = Vault(EchoPaths(folder), "u")
+        self.vault = Vault(EchoPaths(folder), "u", "chat")
         self.scope = "key one"
         self.clock = SharedClock(sim)
         self.told: list[NoticeShown] = []
@@ -50,17 +63,23 @@ class Desk:
 
         self._client, self._tell = client, tell
         self._refused: dict[str, None] = {}
+        self.keeps = True
+        self.folder = folder
 
     @property
     def backend(self) -> FileBackend:
-        return FileBackend(self._client, self.vault, self.scope, self.clock, self._tell, "en", self._refused)
+        return FileBackend(
+            self._client, self.vault, self.scope, self.clock, self._tell, "en", self._refused, keeps=self.keeps
+        )
 
     async def keep(self, data: bytes = b"RIFF film", mime_type: str = "audio/wav") -> VaultFile:
         return await self.vault.put(data, mime_type=mime_type, name="talk.wav")
 
     async def ask(self, *parts: Any) -> None:
-        content = content_json("user", [text_part("What is said here?"), *parts])
-        request = GenerateRequest(model=MODEL, body_json=request_json(contents=[content]))
+        await self.send(content_json("user", [text_part("What is said here?"), *parts]))
+
+    async def send(self, *contents: bytes) -> None:
+        request = GenerateRequest(model=MODEL, body_json=request_json(contents=contents))
         async with self.backend.stream_generate(request) as chunks:
             assert [chunk async for chunk in chunks]
 
@@ -182,3 +201,90 @@ async def test_words_that_look_like_a_reference_stay_words(desk: Desk) -> None:
 
 def _error(code: int, status: str, message: str) -> dict[str, Any]:
     return {"chunks": [{"text": faults.error_text(code, status, message)}], "end": "close"}
+
+
+def sound(n: int, size: int = 6_000_000) -> Any:
+    return inline_data_part("audio/wav", base64.b64encode(f"RIFF {n}".encode().ljust(size, b"s")).decode())
+
+
+def talk(*media: Any) -> list[bytes]:
+    """A conversation with one medium a question."""
+    said = [(content_json("user", [text_part("?"), part]), content_json("model", [text_part("!")])) for part in media]
+    return [content for pair in said for content in pair][:-1]
+
+
+def kinds(row: dict[str, Any]) -> list[str]:
+    parts = [part for content in json.loads(row["body"])["contents"] for part in content["parts"]]
+    return [next(iter(part)) for part in parts if "text" not in part or "left out" in part["text"]]
+
+
+async def test_media_that_a_request_has_no_room_for_go_by_address_the_oldest_first(desk: Desk) -> None:
+    media = [sound(n) for n in range(4)]
+    for count in range(1, 5):
+        await desk.send(*talk(*media[:count]))
+    assert [kinds(row) for row in desk.asked()] == [
+        ["inlineData"],
+        ["inlineData", "inlineData"],
+        ["fileData", "inlineData", "inlineData"],
+        ["fileData", "fileData", "inlineData", "inlineData"],
+    ]
+    assert desk.uploads() == 2
+    assert all(len(row["body"]) < 20_971_520 and row["status"] == 200 for row in desk.asked())
+    assert not [notice for notice in desk.told if notice.level == "warning"], "the model still sees all of them"
+
+
+async def test_the_beginning_of_requests_stays_while_a_step_lasts(desk: Desk) -> None:
+    media = [sound(n) for n in range(3)]
+    await desk.send(*talk(*media))
+    before = desk.asked()[-1]["body"]
+    more = [content_json("model", [text_part("!")]), content_json("user", [text_part("word " * 10_000)])]
+    await desk.send(*talk(*media), *more)
+    assert desk.asked()[-1]["body"].startswith(before[: before.rindex("]}")])
+
+
+async def test_a_request_that_google_would_refuse_for_its_size_is_refused_by_the_simulator(
+    make_client: Callable[..., EchoGeminiClient],
+) -> None:
+    body = request_json(contents=talk(*[sound(n) for n in range(3)]))
+    with pytest.raises(RequestRefused, match="payload size exceeds the limit"):
+        await make_client().generate(GenerateRequest(model=MODEL, body_json=body))
+
+
+async def test_what_was_moved_once_is_not_written_again(desk: Desk) -> None:
+    media = [sound(n) for n in range(3)]
+    moved = MovedMedia()
+    request = GenerateRequest(model=MODEL, body_json=request_json(contents=talk(*media)))
+    await within_limit(request, desk.vault, moved)
+    [path] = [path for path in desk.folder.rglob("*") if re.fullmatch("[0-9a-f]{64}", path.name)]
+    before = path.stat().st_ino
+    first, _ = await within_limit(request, desk.vault, moved)
+    assert path.stat().st_ino == before
+    await desk.vault.forget_chat("chat")
+    second, _ = await within_limit(request, desk.vault, moved)
+    assert path.exists() and first == second
+
+
+async def test_where_nothing_may_be_kept_the_oldest_media_are_left_out_and_told(desk: Desk) -> None:
+    desk.keeps = False
+    await desk.send(*talk(*[sound(n) for n in range(4)]))
+    [row] = desk.asked()
+    assert (kinds(row), row["status"]) == (["text", "text", "inlineData", "inlineData"], 200)
+    [notice] = desk.told
+    assert "no longer sees the oldest" in notice.text
+
+
+async def test_pictures_of_tools_and_of_the_model_make_room_in_forms_that_gemini_takes(desk: Desk) -> None:
+    called = function_call_part("look", {}, call_id="c1")
+    call = content_json("model", [FunctionCallPart({**called.wire, "thoughtSignature": SENTINEL})])
+    picture = inline_data_part("image/png", base64.b64encode(b"\x89PNG".ljust(11_000_000, b"p")).decode())
+    answer = content_json("user", [function_response_part(called, {"output": "seen"}, [picture])])
+    drawn = content_json("model", [picture])
+    question = content_json("user", [text_part("?")])
+    await desk.send(question, call, answer, drawn, question)
+    [row] = desk.asked()
+    assert row["status"] == 200
+    contents = json.loads(row["body"])["contents"]
+    held = contents[2]["parts"][0]["functionResponse"]["parts"][0]["inlineData"]
+    assert (held["mimeType"], len(held["data"]) < 200) == ("image/png", True)
+    assert "left out" in held["displayName"]
+    assert len(desk.told) == 1

@@ -5,7 +5,9 @@ import pytest
 
 from echo_paths import EchoPaths
 from echo_runtime.purge import Purger
+from echo_runtime.vaults import Vaults
 from echo_state_manager.identity import IdentityStore
+from echo_state_manager.vault import Vault
 
 
 class Tables:
@@ -147,3 +149,27 @@ async def test_purging_what_is_gone_already_is_fine(purger: Purger, paths: EchoP
     await purger.purge_chat("c1", "ada")
     await purger.purge_user("nobody")
     assert left(paths) == ["ada/chats/_api", "ada/chats/c2", "bob/chats/c3"]
+
+
+async def test_files_go_with_the_last_chat_that_names_them_also_where_its_records_are_gone(
+    paths: EchoPaths, identity: IdentityStore, tables: Tables
+) -> None:
+    vaults = Vaults(paths, None)
+    purger = Purger(paths, identity, tables, (vaults,), files=vaults)
+
+    async def keep(owner: str, chat: str, data: bytes) -> str:
+        return (await Vault(paths, owner, chat).put(data, mime_type="audio/wav", name="x")).sha256
+
+    async def kept(owner: str, sha256: str) -> bool:
+        return await Vault(paths, owner).find(sha256) is not None
+
+    of_two, of_one = await keep("ada", "c1", b"two"), await keep("ada", "c1", b"one")
+    await keep("ada", "c2", b"two")
+    await keep("bob", "c1", b"one")
+    await purger.purge_chat("c2", "ada")
+    assert await kept("ada", of_two)
+    tables.chats = {"c3"}
+    await purger.reconcile()
+    assert not [
+        owner for owner, sha256 in (("ada", of_two), ("ada", of_one), ("bob", of_one)) if await kept(owner, sha256)
+    ]
