@@ -59,20 +59,21 @@ class Pipe:
             "discussion peut remplir, en jetons.*",
         )
         MAX_TOOL_ROUNDS: int = Field(
-            default=50,
-            ge=0,
-            le=256,
+            default=50, ge=0, le=256,
             description="Tool rounds in one turn before the model is asked to conclude. *Tours d'outils par réponse "
             "avant que le modèle doive conclure.*",
-        )
+        )  # fmt: skip
         TOOL_TIMEOUT_S: int = Field(
-            default=300,
-            ge=1,
-            le=3600,
-            title="Tool timeout (s)",
+            default=300, ge=1, le=3600, title="Tool timeout (s)",
             description="Seconds after which one tool call counts as failed. *Secondes après lesquelles un appel "
             "d'outil est considéré comme échoué.*",
-        )
+        )  # fmt: skip
+        CACHE_FILES_MIN: int = Field(
+            default=0, ge=0, le=1440, title="Keep large files ready (minutes)",
+            description="While a chat goes on about a large file, Google keeps it ready this long (explicit caching, "
+            "billed by the hour); 0 = never. *Durée pendant laquelle Google garde prêts les gros fichiers d'une "
+            "discussion en cours (facturée à l'heure) ; 0 = jamais.*",
+        )  # fmt: skip
         SAFETY_THRESHOLD: Literal[
             "default", "OFF", "BLOCK_NONE", "BLOCK_ONLY_HIGH", "BLOCK_MEDIUM_AND_ABOVE", "BLOCK_LOW_AND_ABOVE"
         ] = Field(

@@ -21,12 +21,14 @@ class RoundUsage:
         model_id: the backend's id of the model that was asked.
         price: what its tokens cost, None when that is not known.
         agent: which sub-agent asked, "" for the turn itself.
+        stored_token_hours: tokens times hours for which the server was asked to keep a beginning.
     """
 
     model_id: str
     usage: Usage
     price: Price | None = None
     agent: str = ""
+    stored_token_hours: float = 0.0
 
     @property
     def input_usd(self) -> float | None:
@@ -36,7 +38,8 @@ class RoundUsage:
         usage, price = self.usage, self.price
         cached_usd = price.input_usd if price.cached_usd is None else price.cached_usd
         fresh = max(usage.prompt_tokens - usage.cached_tokens, 0) + usage.tool_prompt_tokens
-        return (fresh * price.input_usd + usage.cached_tokens * cached_usd) / 1e6
+        stored_usd = self.stored_token_hours * (price.storage_usd or 0.0)
+        return (fresh * price.input_usd + usage.cached_tokens * cached_usd + stored_usd) / 1e6
 
     @property
     def output_usd(self) -> float | None:
@@ -184,6 +187,8 @@ def _round(entry: RoundUsage) -> dict[str, Any]:
     }
     if entry.agent:
         shown["agent"] = entry.agent
+    if entry.stored_token_hours:
+        shown["stored_token_hours"] = round(entry.stored_token_hours, 1)
     usd = _usd(entry)
     return shown if usd is None else {**shown, "cost": _rounded(usd)}
 
@@ -196,7 +201,7 @@ def _usd(entry: RoundUsage) -> float | None:
 
 def _turn_usd(rounds: Sequence[RoundUsage]) -> float | None:
     """The cost of a turn, None when that of a request in it is not known."""
-    costs = [_usd(entry) for entry in rounds if entry.usage.total_tokens]
+    costs = [_usd(entry) for entry in rounds if entry.usage.total_tokens or entry.stored_token_hours]
     known = [usd for usd in costs if usd is not None]
     return _rounded(sum(known)) if len(known) == len(costs) else None
 

@@ -1,6 +1,7 @@
 """Gemini over HTTP/2: streams, errors that say what to do, waits that the user sees."""
 
 from echo_gemini_client._apis import AiStudioApi, Api, CodeAssistApi, WireCall
+from echo_gemini_client._caches import GeminiCaches
 from echo_gemini_client._client import Answer, ClientSettings, EchoGeminiClient, KeySource
 from echo_gemini_client._files import GeminiFiles, embed_texts
 from echo_gemini_client.errors import (
@@ -36,6 +37,7 @@ __all__ = [
     "CodeAssistApi",
     "ContextTooLarge",
     "EchoGeminiClient",
+    "GeminiCaches",
     "GeminiFiles",
     "KeyMissing",
     "KeyRejected",

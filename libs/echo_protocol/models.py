@@ -34,6 +34,7 @@ class Price:
     Args:
         cached_usd: None = not published; cached tokens then cost like others.
         image_output_usd: of tokens that are pictures, None = like other output.
+        storage_usd: of tokens in an explicit cache, per hour; None = not published.
     """
 
     tier: str = "standard"
@@ -43,6 +44,7 @@ class Price:
     output_usd: float
     cached_usd: float | None = None
     image_output_usd: float | None = None
+    storage_usd: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -79,9 +79,9 @@ class FileBackend:
         moved: MovedMedia | None = None,
     ) -> None:
         self.name = inner.name
-        self._inner = inner
+        self.client = inner
         self._vault = vault
-        self._scope = scope
+        self.scope = scope
         self._clock = clock
         self._tell = tell
         self._locale = locale
@@ -102,35 +102,43 @@ class FileBackend:
         async with AsyncExitStack() as stack:
             sent = await self._with_addresses(request)
             try:
-                chunks = await stack.enter_async_context(self._inner.stream_generate(sent, on_wait=on_wait))
+                chunks = await stack.enter_async_context(self.client.stream_generate(sent, on_wait=on_wait))
             except (PermissionRefused, RequestRefused) as error:
                 if not await self._mended(request, error):
                     raise
                 sent = await self._with_addresses(request)
-                chunks = await stack.enter_async_context(self._inner.stream_generate(sent, on_wait=on_wait))
+                chunks = await stack.enter_async_context(self.client.stream_generate(sent, on_wait=on_wait))
             yield chunks
 
     async def generate(self, request: GenerateRequest) -> dict[str, Any]:
         """As `ModelBackend.generate`."""
-        return await self._inner.generate(await self._with_addresses(request))
+        return await self.client.generate(await self._with_addresses(request))
 
     async def count_tokens(self, request: GenerateRequest) -> int:
         """As `ModelBackend.count_tokens`."""
-        return await self._inner.count_tokens(await self._with_addresses(request))
+        return await self.client.count_tokens(await self._with_addresses(request))
 
     async def list_models(self) -> list[dict[str, Any]]:
         """As `ModelBackend.list_models`."""
-        return await self._inner.list_models()
+        return await self.client.list_models()
 
     def keep_nothing(self) -> None:
         """From now on no media go into the vault: in a chat with several writers they may be somebody else's."""
         self._keeps = False
 
+    async def addressed(self, request: GenerateRequest) -> GenerateRequest:
+        """The same request with the addresses that its files have now; what Google does not have is uploaded.
+
+        Raises:
+            EchoError: as `GeminiFiles.upload`.
+        """
+        return await self._with_addresses(request)
+
     async def _mended(self, request: GenerateRequest, error: EchoError) -> bool:
         """Whether something was done that another try may profit from."""
         files = {row[2] for row in kept_files(request.body_json)}
         if files and isinstance(error, PermissionRefused):
-            scope = self._scope
+            scope = self.scope
             for sha256 in files:
                 await self._vault.remember(sha256, scope, None)
             return True
@@ -156,7 +164,7 @@ class FileBackend:
         closed = dumps(text_part(f"[{notes.VIDEO_REFUSED.render(self._locale)}]").wire)
         parts = dict.fromkeys((row[2] for row in refused), closed)
         if files:
-            scope = self._scope
+            scope = self.scope
             parts |= {sha256: await self._part(sha256, scope) for sha256 in dict.fromkeys(row[2] for row in files)}
         pieces: list[bytes] = []
         end = 0
@@ -200,7 +208,7 @@ class FileBackend:
         Raises:
             EchoError: as `GeminiFiles.upload`; FileNotReady; RequestRefused when Google cannot process the file.
         """
-        files = GeminiFiles(self._inner)
+        files = GeminiFiles(self.client)
         await self._tell(NoticeShown(self._named(notes.UPLOADING, file), done=False))
         resource = await files.upload(
             self._vault.read(file.sha256), size_bytes=file.size_bytes, mime_type=file.mime_type, display_name=""

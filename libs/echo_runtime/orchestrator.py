@@ -24,13 +24,14 @@ from echo_events import (
 )
 from echo_runtime import _owui
 from echo_runtime.backends import SIMULATOR_NOTICE, Backends
+from echo_runtime.cached_files import caching
 from echo_runtime.call import PipeCall
 from echo_runtime.compaction_desk import NoSuchCompaction
 from echo_runtime.compaction_guard import TurnGuard
 from echo_runtime.compaction_manual import compact_by_hand
 from echo_runtime.context import ContextBuilder, Prepared
 from echo_runtime.drafting import Drafter
-from echo_runtime.file_backend import FileBackends
+from echo_runtime.file_backend import FileBackend, FileBackends
 from echo_runtime.hud import Hud
 from echo_runtime.incidents import refusal, refuse, report
 from echo_runtime.item_ids import item_prefix
@@ -220,9 +221,7 @@ class Orchestrator:
             yield NoticeShown(problem, "warning")
         waits = WaitNotices(call, self._clock)
         sealer = AnswerSealer(call, store, prepared, self._scopes, self._prices, settings.model_selection)
-        if prepared.history.shared:
-            backend.keep_nothing()
-        hud = self._hud.turn(call, backend)
+        hud = self._hud.turn(call, self._cached(call, settings, store, prepared, sealer, backend))
         around = self._surroundings(call, settings, store, prepared, sealer, hud.backend)
         sealer.guard = self._guard(call, settings, store, prepared, sealer, hud.backend)
         engine = TurnEngine(
@@ -270,6 +269,26 @@ class Orchestrator:
         await self._hud.aclose()
         await self._catalogue.aclose()
         await self._backends.aclose()
+
+    def _cached(
+        self,
+        call: PipeCall,
+        settings: Settings,
+        store: ShadowStore | None,
+        prepared: Prepared,
+        sealer: AnswerSealer,
+        files: FileBackend,
+    ) -> ModelBackend:
+        return caching(
+            files,
+            store,
+            call,
+            self._clock,
+            ttl_s=settings.cache_files_s,
+            shared=prepared.history.shared,
+            model_of=self._catalogue.now().model,
+            on_cost=sealer.record.rounds.append,
+        )
 
     def _surroundings(
         self,

@@ -24,6 +24,7 @@ class Settings:
         safety_threshold: Gemini's HarmBlockThreshold, "" leaves Google's default.
         keep_api_history: whether answers to API callers are kept for their next request.
         encrypts_records: whether what is sealed from now on is encrypted on disk.
+        cache_files_s: how long Google is asked to keep a chat's large files ready, 0 = not at all.
     """
 
     model_selection: Mode
@@ -36,6 +37,7 @@ class Settings:
     safety_threshold: str
     keep_api_history: bool
     encrypts_records: bool
+    cache_files_s: float = 0.0
 
     @property
     def moves(self) -> bool:
@@ -62,6 +64,7 @@ def settings_of(call: PipeCall, env_base_url: str) -> Settings:
         safety_threshold=admin.SAFETY_THRESHOLD if admin.SAFETY_THRESHOLD != "default" else "",
         keep_api_history=admin.KEEP_API_HISTORY,
         encrypts_records=admin.ENCRYPT_RECORDS,
+        cache_files_s=60.0 * getattr(admin, "CACHE_FILES_MIN", 0),
     )
 
 
