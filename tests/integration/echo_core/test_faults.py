@@ -9,7 +9,6 @@ import json
 import random
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
-from typing import Any
 
 import pytest
 
@@ -26,6 +25,7 @@ from echo_gemini_client import AiStudioApi, EchoGeminiClient
 from echo_http import CircuitBreaker, EchoTransport, ProxySettings, TransportSettings
 from echo_protocol import Catalogue, content_json, convert_owui_tools, join_contents, request_json, text_part
 from echo_workers.gemini_sim.core import faults
+from fault_scripts import FAULTS, PER_DAY, POINTS
 from http_servers import InstantClock
 from scripted import ListJournal, ListMedia, ScriptedTools
 from sim_fixture import RunningSim
@@ -38,37 +38,6 @@ QUESTION = content_json("user", [text_part('Call look {"at": "the moon"} then ca
 NEXT = content_json("user", [text_part("And now?")])
 
 
-def half_json(text: str) -> faults.Entry:
-    whole = faults.stream(text)["chunks"][0]["text"]
-    return {"status": 200, "chunks": [{"text": faults.early_eof(text)["chunks"][0]["text"]}, {"text": whole[:40]}]}
-
-
-def ended(reason: str, *parts: dict[str, Any], text: str = "") -> faults.Entry:
-    said = [{"text": text}] if text else []
-    chunk = {"candidates": [{"content": {"role": "model", "parts": [*said, *parts]}, "finishReason": reason}]}
-    return {"status": 200, "chunks": [{"text": f"data: {json.dumps(chunk)}\r\n\r\n"}]}
-
-
-UNKNOWN: dict[str, Any] = {"functionCall": {"name": "nobody_has_this", "args": {}, "id": "x1"}}
-PER_DAY = "GenerateRequestsPerDayPerProjectPerModel-FreeTier"
-#: By name, from the words that the fault says before it strikes.
-FAULTS: dict[str, Any] = {
-    "latency": lambda text: faults.latency(20, text),
-    "429 per minute": lambda text: faults.quota_exhausted(retry_s=34.4),
-    "429 per day": lambda text: faults.quota_exhausted(quota_id=PER_DAY),
-    "500": lambda text: faults.internal_error(),
-    "503": lambda text: faults.overloaded(),
-    "reset": lambda text: faults.reset(text),
-    "early end": lambda text: faults.early_eof(text),
-    "half a JSON": half_json,
-    "error in mid-stream": lambda text: faults.mid_stream_error(text),
-    "malformed call": lambda text: ended("MALFORMED_FUNCTION_CALL", text=text),
-    "unexpected tool": lambda text: ended("UNEXPECTED_TOOL_CALL", UNKNOWN, text=text),
-    "empty": lambda text: ended("STOP"),
-    "safety stop": lambda text: ended("SAFETY", text=text),
-}
-#: A request matches at the beginning of the turn, or once a tool has answered.
-POINTS = {"begin": "^(?!.*functionResponse)", "in the loop": "functionResponse"}
 CASES = list(itertools.product(FAULTS, POINTS))
 
 

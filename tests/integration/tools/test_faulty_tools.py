@@ -2,85 +2,15 @@
 
 import asyncio
 import itertools
-import sys
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from echo_events import CallsHandedOver, TurnFailed, TurnFinished
+from faulty_tools import FAULTS, fine
 from sim_fixture import RunningSim
 from turn_kit import Json, Kit, entry
 
-HUGE = 2_000_000
-
-
-async def hangs() -> str:
-    await asyncio.Event().wait()
-    return "never"
-
-
-async def throws() -> str:
-    raise ValueError("broken \ud800")
-
-
-async def exits() -> str:
-    sys.exit(3)
-
-
-async def interrupts() -> str:
-    raise KeyboardInterrupt
-
-
-async def cancels() -> str:
-    raise asyncio.CancelledError
-
-
-async def several() -> str:
-    raise BaseExceptionGroup("the server is gone", [ConnectionResetError("reset"), EOFError()])
-
-
-async def floods() -> str:
-    return "é" * HUGE
-
-
-async def binary() -> bytes:
-    return bytes(range(256)) * 1000
-
-
-async def odd() -> Any:
-    return {"nan": float("nan"), "when": object(), 7: {1, 2}}
-
-
-async def nothing() -> None:
-    return None
-
-
-async def surrogate() -> str:
-    return "half \ud83d"
-
-
-def refuses(needed: str) -> str:
-    return needed
-
-
-FAULTS: dict[str, Callable[..., Any]] = {
-    function.__name__: function
-    for function in (
-        hangs,
-        throws,
-        exits,
-        interrupts,
-        cancels,
-        several,
-        floods,
-        binary,
-        odd,
-        nothing,
-        surrogate,
-        refuses,
-    )
-}
 SOME_PAIRS = [pair for place, pair in enumerate(itertools.permutations(FAULTS, 2)) if place % 12 == 0]
 
 
@@ -105,10 +35,6 @@ async def test_a_faulty_tool_never_costs_the_answer(kit: Kit, names: tuple[str, 
     follow_up = [question, {"role": "assistant", "content": "?"}, {"role": "user", "content": "Go on."}]
     assert await terminal_events(kit, follow_up, **given) == [TurnFinished("stop")]
     kit.bodies()
-
-
-async def fine(x: int = 0) -> str:
-    return "fine"
 
 
 async def test_a_stop_while_a_tool_runs_leaves_a_next_request_that_gemini_takes(kit: Kit, sim: RunningSim) -> None:
