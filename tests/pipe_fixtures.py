@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from echo_runtime import PipeCall, _owui, orchestrator
+from echo_runtime import PipeCall, _owui, _owui_rights, orchestrator
 from sim_fixture import RunningSim, running_sim, sim
 from turn_kit import Kit, pipe
 
@@ -28,10 +28,10 @@ def plain_results(monkeypatch: pytest.MonkeyPatch) -> None:
         result = args[2]
         return result if isinstance(result, str) else json.dumps(result), [], []
 
-    async def permitted(user: Any, feature: str) -> bool:
+    async def permitted(request: Any, user: Any, feature: str) -> bool:
         return True
 
-    async def search_engine() -> str:
+    async def search_engine(request: Any) -> str:
         return ""
 
     async def no_stages(call: PipeCall) -> None:
@@ -39,5 +39,5 @@ def plain_results(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(orchestrator, "run_missing_stages", no_stages)
     monkeypatch.setattr(_owui, "readable_result", readable)
-    monkeypatch.setattr(_owui, "permitted", permitted)
-    monkeypatch.setattr(_owui, "search_engine", search_engine)
+    monkeypatch.setattr(_owui_rights, "may_use_feature", permitted)
+    monkeypatch.setattr(_owui_rights, "search_engine", search_engine)

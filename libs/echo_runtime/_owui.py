@@ -299,24 +299,6 @@ async def readable_result(
     return "" if text is None else str(text), list(files or []), list(embeds or [])
 
 
-async def permitted(user: Mapping[str, Any], feature: str) -> bool:
-    """Whether a user may use one of the chat bar's features (`web_search`, `code_interpreter`, `image_generation`)."""
-    from open_webui.models.config import Config
-    from open_webui.utils.access_control import has_permission
-
-    if user.get("role") == "admin":
-        return True
-    granted = await has_permission(str(user.get("id")), f"features.{feature}", await Config.get("user.permissions"))
-    return bool(granted)
-
-
-async def search_engine() -> str:
-    """The search engine that the administrator configured, "" when web search is off."""
-    from open_webui.models.config import Config
-
-    return str(await Config.get("web.search.engine") or "") if await Config.get("web.search.enable") else ""
-
-
 async def search_web(request: Any, user: Mapping[str, Any], query: str, count: int | None) -> str:
     """Search with Open WebUI's engine; JSON of title, link and snippet."""
     from open_webui.tools.builtin import search_web as search

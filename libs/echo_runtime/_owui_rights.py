@@ -1,4 +1,4 @@
-"""What Open WebUI allows a user.
+"""What Open WebUI allows a user, and how its chat bar is set up.
 
 Facts about Open WebUI named here were read in release 0.12.4; the seam test checks each symbol against the
 installed release.
@@ -20,6 +20,16 @@ async def may_use_feature(request: Any, user: Mapping[str, Any], feature: str) -
         return True
     allowed = has_permission(str(user.get("id")), f"features.{feature}", await _defaults(request))
     return bool(await allowed if inspect.isawaitable(allowed) else allowed)
+
+
+async def search_engine(request: Any) -> str:
+    """The search engine that the administrator configured, "" when web search is off."""
+    try:
+        from open_webui.models.config import Config
+    except ImportError:  # before 0.12 the settings lie on the application
+        config = request.app.state.config
+        return str(config.WEB_SEARCH_ENGINE or "") if config.ENABLE_WEB_SEARCH else ""
+    return str(await Config.get("web.search.engine") or "") if await Config.get("web.search.enable") else ""
 
 
 async def _defaults(request: Any) -> Any:

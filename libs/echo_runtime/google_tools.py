@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from echo_constants import Bilingual
 from echo_protocol import ModelInfo
-from echo_runtime import _owui
+from echo_runtime import _owui_rights
 from echo_runtime.call import PipeCall
 from echo_runtime.own_tools import search_web_entry
 
@@ -48,14 +48,18 @@ async def switched_on(call: PipeCall) -> Switched:
     native = call.tools if isinstance(call.tools, Mapping) else {}
     google: list[str] = []
     functions: dict[str, Mapping[str, Any]] = {}
-    if "web_search" in on and "search_web" not in native and await _owui.permitted(call.user, "web_search"):
-        if await _owui.search_engine() == _OWN_ENGINE:
+    if "web_search" in on and "search_web" not in native and await _may_use(call, "web_search"):
+        if await _owui_rights.search_engine(call.request) == _OWN_ENGINE:
             functions["search_web"] = search_web_entry(call.request, call.user)
         else:
             google += ["googleSearch", "urlContext"]
     if "code_interpreter" in on and "execute_code" not in native:
-        google += ["codeExecution"] if await _owui.permitted(call.user, "code_interpreter") else []
+        google += ["codeExecution"] if await _may_use(call, "code_interpreter") else []
     return Switched(google=tuple(google), functions=functions)
+
+
+async def _may_use(call: PipeCall, feature: str) -> bool:
+    return await _owui_rights.may_use_feature(call.request, call.user, feature)
 
 
 def offered(

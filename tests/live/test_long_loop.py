@@ -1,6 +1,7 @@
 """A turn of fifty tool rounds with eight parallel calls each, in the real Open WebUI."""
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -29,12 +30,13 @@ class Tools:
 
 
 @pytest.fixture
-def counting(live: Live, ada: Client) -> str:
+def counting(live: Live, ada: Client) -> Iterator[str]:
     """The id of a toolkit that everybody may use."""
     grants = [{"principal_type": "user", "principal_id": "*", "permission": "read"}]
     form = {"id": "counting", "name": "Counting", "content": TOOLKIT, "meta": {"description": ""}}
     live.admin.post("/api/v1/tools/create", {**form, "access_grants": grants})
-    return "counting"
+    yield "counting"
+    live.admin.delete("/api/v1/tools/id/counting/delete")
 
 
 def round_of(number: int) -> dict[str, Any]:

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from echo_workers.gemini_sim.core.demo.picture import png
 from live.client import Client, Turn
 from live.socket import Socket
 from live.stack import Live
-from live.tool_servers import mcp_app, openapi_app, serving
+from live.tool_servers import dying_server, mcp_app, openapi_app, serving
 
 CONNECTIONS = "/api/v1/configs/tool_servers"
 
@@ -72,12 +73,70 @@ def test_toolkits_openapi_and_mcp_servers_work_side_by_side(live: Live, toolkit:
     assert json.loads(got["get_weather"]["response"]["output"]) == {"city": "Lyon", "celsius": 21}
     assert got["lab_shout"]["response"]["output"] == "HELLO"
     assert "the scale is broken" in got["weigh"]["response"]["error"]
-    [image] = got["lab_picture"]["parts"]  # C20: beside the response, not in its text
+    [image] = got["lab_picture"]["parts"]
     assert image["inlineData"]["mimeType"] == "image/png"
     assert set(cards(turn)) == set(got), "each call has its card"
     files = [item.get("files") for item in turn.output if item["type"] == "function_call_output"]
     [[file]] = [entry for entry in files if entry]
     assert file["url"].startswith("/api/v1/files/"), "no chat holds the bytes of a picture"
+
+
+PICTURES = '''"""
+title: Pictures
+description: Pictures in the forms in which tools return them.
+"""
+
+import base64
+
+PNG = "%s"
+
+
+class Tools:
+    async def as_data_uri(self) -> dict:
+        """A picture inside an object."""
+        return {"picture": "data:image/png;base64," + PNG}
+
+    async def as_text(self) -> str:
+        """Nothing but a picture."""
+        return "data:image/png;base64," + PNG
+
+    async def as_bytes(self) -> bytes:
+        """The file itself."""
+        return base64.b64decode(PNG)
+'''
+
+
+@pytest.fixture
+def pictures(live: Live) -> Iterator[str]:
+    """The id of a toolkit that returns pictures."""
+    form = {"id": "live_pictures", "name": "Pictures", "content": PICTURES % png("cat"), "meta": {"description": ""}}
+    live.admin.post("/api/v1/tools/create", {**form, "access_grants": []})
+    yield "live_pictures"
+    live.admin.delete("/api/v1/tools/id/live_pictures/delete")
+
+
+def test_c20_pictures_of_tools_reach_the_model_in_whatever_form_they_come(
+    live: Live, servers: None, pictures: str
+) -> None:
+    turn = live.admin.turn(
+        "Call as_data_uri {} and call as_text {} and call as_bytes {} and call lab_picture {}.",
+        tool_ids=[pictures, "server:mcp:lab"],
+    )
+    got = {response["name"]: response for response in responses(live)}
+    assert len(got) == 4
+    for name, response in got.items():
+        [part] = response["parts"]
+        assert (name, part["inlineData"]["mimeType"]) == (name, "image/png")
+        assert len(json.dumps(response["response"])) < 500, "the picture is not in the text as well"
+    files = [file for item in turn.output if item["type"] == "function_call_output" for file in item.get("files") or []]
+    assert len(files) == 4 and all(file["url"].startswith("/api/v1/files/") for file in files)
+    again = live.admin.turn("And now?", chat_id=turn.chat_id, parent=turn.assistant_id, tool_ids=[pictures])
+    assert again.error == ""
+    history = json.loads(live.sim.requests("streamGenerateContent")[-1]["body"])["contents"]
+    answered = [
+        part["functionResponse"] for content in history for part in content["parts"] if "functionResponse" in part
+    ]
+    assert answered == list(got.values()), "and they stay where they were, byte for byte"
 
 
 def test_a_long_result_is_read_on_in_the_next_turn_of_its_chat_and_in_no_other(live: Live, servers: None) -> None:
@@ -166,3 +225,18 @@ def test_tools_of_the_users_own_browser_run_there(live: Live) -> None:
     [response] = responses(live)
     assert json.loads(response["response"]["output"]) == {"door": "front"}
     assert "front" in cards(turn)["open_door"]
+
+
+@pytest.mark.deep
+def test_a_tool_server_whose_process_is_killed_in_a_call_costs_no_answer(live: Live) -> None:
+    before = live.admin.get(CONNECTIONS)
+    with dying_server() as address:
+        live.admin.post(CONNECTIONS, {"TOOL_SERVER_CONNECTIONS": [connection(address, "openapi", "mortal")]})
+        turn = live.admin.turn("Call die {}.", tool_ids=["server:mortal"])
+    live.admin.post(CONNECTIONS, before)
+    [first] = responses(live)
+    assert "rror" in json.dumps(first["response"])
+    again = live.admin.turn("And now?", chat_id=turn.chat_id, parent=turn.assistant_id)
+    assert (turn.error, again.error) == ("", "")
+    assert turn.text and again.text
+    assert {request["status"] for request in live.sim.requests("streamGenerateContent")} == {200}

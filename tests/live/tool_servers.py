@@ -5,16 +5,21 @@ The search engine is not SearXNG: it is a small server that speaks SearXNG's JSO
 
 import base64
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import httpx
 import uvicorn
 from fastapi import FastAPI, Request
 from mcp.server.mcpserver import Image, MCPServer
 
+from echo_cli._ports import free_port
 from echo_workers.gemini_sim.core.demo.picture import png
+from live.client import poll
 
 
 def openapi_app() -> FastAPI:
@@ -73,6 +78,43 @@ def searxng_app(asked: list[dict[str, str]]) -> FastAPI:
         return {"query": asked[-1]["q"], "number_of_results": len(found), "results": found, "suggestions": []}
 
     return app
+
+
+_DYING = """
+import os, signal, sys
+import uvicorn
+from fastapi import FastAPI
+
+app = FastAPI(title="Mortal")
+
+@app.get("/die", operation_id="die", summary="Dies while it works.")
+async def die():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+config = uvicorn.Config(app, host="127.0.0.1", port=int(sys.argv[1]), log_level="error")
+uvicorn.Server(config).run()
+"""
+
+
+@contextmanager
+def dying_server() -> Iterator[str]:
+    """A tool server in a process of its own, which kills itself when its tool is called."""
+    port = free_port()
+    process = subprocess.Popen([sys.executable, "-c", _DYING, str(port)])
+    url = f"http://127.0.0.1:{port}"
+    try:
+        poll(lambda: _answers(url), "the tool server")
+        yield url
+    finally:
+        process.kill()
+        process.wait(10)
+
+
+def _answers(url: str) -> bool | None:
+    try:
+        return httpx.get(f"{url}/openapi.json", trust_env=False).is_success or None
+    except httpx.TransportError:
+        return None
 
 
 @contextmanager

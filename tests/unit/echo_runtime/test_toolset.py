@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from echo_protocol import Catalogue
-from echo_runtime import PipeCall, _owui
+from echo_runtime import PipeCall, _owui_rights
 from echo_runtime.tool_config import Tooling, tool_config, tooling_of
 from echo_runtime.toolset import tools_of
 from echo_state_manager.memory import MemoryShadowStore
@@ -45,14 +45,14 @@ def open_webui(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """What the administrator set."""
     setup = SimpleNamespace(permitted=True, engine="")
 
-    async def permitted(user: Any, feature: str) -> bool:
+    async def permitted(request: Any, user: Any, feature: str) -> bool:
         return bool(setup.permitted)
 
-    async def search_engine() -> str:
+    async def search_engine(request: Any) -> str:
         return str(setup.engine)
 
-    monkeypatch.setattr(_owui, "permitted", permitted)
-    monkeypatch.setattr(_owui, "search_engine", search_engine)
+    monkeypatch.setattr(_owui_rights, "may_use_feature", permitted)
+    monkeypatch.setattr(_owui_rights, "search_engine", search_engine)
     return setup
 
 
