@@ -56,7 +56,7 @@ def _row(chat_id: str, mix: str, index: int) -> dict[str, Any]:
         "parent_id": message_id(chat_id, index - 1) if index else None,
         "content": text,
         "output": _output(mix, index, text) if answers else None,
-        "files": [_picture(index)] if mix == "images" and index % (2 * PICTURE_EVERY) == 0 else None,
+        "files": [picture(index)] if mix == "images" and index % (2 * PICTURE_EVERY) == 0 else None,
         "done": True,
         "created_at": _BEGAN_S + index,
         "updated_at": _BEGAN_S + index,
@@ -83,7 +83,7 @@ def _output(mix: str, index: int, text: str) -> list[dict[str, Any]]:
     return [call, result, said]
 
 
-def _picture(index: int) -> dict[str, str]:
+def picture(index: int) -> dict[str, str]:
     """Noise, which does not compress: a PNG of about 24 KiB."""
     noise = random.Random(index).randbytes(3 * PICTURE_SIDE**2)
     file = io.BytesIO()
