@@ -6,12 +6,14 @@
 A table stands between `<!-- table: NAME -->` and `<!-- end -->`. The text around it is written by hand.
 """
 
+import dataclasses
 import difflib
 import importlib
 import pkgutil
 import re
 import sys
 import types
+import typing
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -175,6 +177,61 @@ def breaks_table() -> str:
     )
 
 
+def uctp_table() -> str:
+    """Every event of a turn, and what its two readers get of it."""
+    from echo_events import Renderer, ToolCalled, TurnEvent
+
+    rows: list[Row] = []
+    for cls in typing.get_args(TurnEvent):
+        event = _sample(cls)
+        page, api = Renderer.for_page("p"), Renderer.for_api(completion_id="c", created_s=0, model="m")
+        page.render(_sample(ToolCalled))  # what follows a call is shown on its card
+        fields = ", ".join(f"`{field.name}`" for field in dataclasses.fields(cls)) or "–"
+        told = (cls.__doc__ or "").splitlines()[0]
+        rows.append((f"`{cls.__name__}`", fields, told, _wires(page.render(event)), _wires(api.render(event))))
+    return table(("Event", "Fields", "What happened", "The page gets", "A streaming API caller gets"), rows)
+
+
+def _sample(cls: type) -> Any:
+    """An instance of an event with something in every field that has no default."""
+    hints = typing.get_type_hints(cls)
+    needed = [f for f in dataclasses.fields(cls) if f.default is dataclasses.MISSING]
+    return cls(**{field.name: _value(hints[field.name]) for field in needed})
+
+
+def _value(hint: Any) -> Any:
+    if dataclasses.is_dataclass(hint):
+        return _sample(typing.cast("type", hint))
+    if typing.get_origin(hint) is tuple:
+        return (_value(typing.get_args(hint)[0]),)
+    if typing.get_origin(hint) is not None:
+        return {}
+    return hint("1") if hint in (str, int, float) else hint()
+
+
+def _wires(wires: list[dict[str, Any]]) -> str:
+    """What some wire objects are, in short."""
+    kinds = [
+        f"`{wire['type']}`" if "type" in wire
+        else f"event `{wire['event']['type']}`" if "event" in wire
+        else "`error`" if "error" in wire
+        else "`usage`" if "usage" in wire
+        else f"`{next((key for key in wire['choices'][0]['delta'] if key != 'role'), 'finish_reason')}`"
+        for wire in wires
+    ]  # fmt: skip
+    return ", ".join(dict.fromkeys(kinds)) or "–"
+
+
+def happenings_table() -> str:
+    """Everything that can be told to the model between two messages."""
+    from echo_events import HAPPENINGS
+
+    return table(
+        ("Name", "English", "Français"),
+        ((f"`{name}`", words.en, words.fr) for name, words in HAPPENINGS.items()),
+    )
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "errors": errors_table,
     "valves": valves_table,
@@ -182,6 +239,8 @@ TABLES: dict[str, Callable[[], str]] = {
     "tools": tools_table,
     "diagnoses": diagnoses_table,
     "breaks": breaks_table,
+    "uctp": uctp_table,
+    "happenings": happenings_table,
 }
 
 

@@ -3,11 +3,13 @@
 from echo_events.happenings import HAPPENING_NAMES, HAPPENINGS, Happening, HappeningName, fields_of
 from echo_events.render_chat import ChatChunkRenderer, CompletionBuilder
 from echo_events.render_responses import ResponsesRenderer, api_failure, page_failure
+from echo_events.renderer import Renderer
 from echo_events.types import (
     CallsHandedOver,
     HandedCall,
     MediaShown,
     NoticeShown,
+    SignGiven,
     SourcesFound,
     TerminalEvent,
     TextStreamed,
@@ -35,7 +37,9 @@ __all__ = [
     "HappeningName",
     "MediaShown",
     "NoticeShown",
+    "Renderer",
     "ResponsesRenderer",
+    "SignGiven",
     "SourcesFound",
     "TerminalEvent",
     "TextStreamed",

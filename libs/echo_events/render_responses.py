@@ -6,11 +6,12 @@ Rules that Open WebUI 0.12.4 needs (read in its reducer `handle_responses_stream
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from echo_events.types import (
     MediaShown,
     NoticeShown,
+    SignGiven,
     SourcesFound,
     TextStreamed,
     ThoughtEnded,
@@ -26,6 +27,9 @@ from echo_events.types import (
 from echo_utils import dumps
 
 Wire = dict[str, Any]
+
+#: Of no type that Open WebUI's page handles; it crosses the socket and is dropped there (0.12.4, `Chat.svelte`).
+BEAT: Final[Wire] = {"type": "echo:heartbeat", "data": {}}
 
 
 class ResponsesRenderer:
@@ -59,8 +63,11 @@ class ResponsesRenderer:
                 return [picture_chunk(url)]
             case SourcesFound(sources):
                 return [{"event": {"type": "source", "data": dict(source)}} for source in sources]
-            case NoticeShown(text, _, done):
-                return [{"event": {"type": "status", "data": {"description": text, "done": done}}}]
+            case NoticeShown(text, _, done, hidden):
+                data = {"description": text, "done": done} | ({"hidden": True} if hidden else {})
+                return [{"event": {"type": "status", "data": data}}]
+            case SignGiven():
+                return [{"event": dict(BEAT)}]
             case UsageCounted(usage):
                 return [{"choices": [], "usage": dict(usage)}]
             case TurnFailed():

@@ -119,11 +119,22 @@ class SourcesFound:
 
 @dataclass(frozen=True, slots=True)
 class NoticeShown:
-    """A line for the user that is not part of the answer (waiting, routing, simulator in use)."""
+    """A line for the user that is not part of the answer (waiting, routing, simulator in use).
+
+    Args:
+        done: False while what it tells goes on.
+        hidden: it has had its time and goes.
+    """
 
     text: str
     level: NoticeLevel = "info"
     done: bool = True
+    hidden: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SignGiven:
+    """The turn lives, though it has nothing to say; nobody reads it, but no connection is idle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +189,7 @@ TurnEvent = (
     | MediaShown
     | SourcesFound
     | NoticeShown
+    | SignGiven
     | UsageCounted
     | TerminalEvent
 )

@@ -9,10 +9,11 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, suppress
-from typing import Any, Final
+from typing import Final
 
 from echo_constants import Bilingual
 from echo_core.ports import Clock
+from echo_events import NoticeShown, Renderer, SignGiven, TurnEvent
 from echo_runtime.call import PipeCall
 from echo_runtime.turn_context import Heartbeat
 
@@ -20,9 +21,6 @@ log = logging.getLogger(__name__)
 
 #: A comment, which every SSE reader skips. Source: WHATWG HTML, server-sent events.
 COMMENT: Final = b": alive\n\n"
-
-#: Of no type that Open WebUI's page handles; it crosses the socket and is dropped there (0.12.4, `Chat.svelte`).
-BEAT: Final[dict[str, Any]] = {"type": "echo:heartbeat", "data": {}}
 
 STILL_WORKING = Bilingual(en="Still working ({seconds} s)", fr="Toujours en cours ({seconds} s)")
 
@@ -109,7 +107,7 @@ class _Watch:
             silent_s = self._clock.monotonic_s() - self._heard_s
             if silent_s < self._beat.interval_s:
                 continue
-            await self._emit(BEAT)
+            await self._emit(SignGiven())
             if self._beat.shows_status and not self._call.shared.waits and silent_s >= 2 * self._told_s:
                 self._told_s = silent_s
                 self._waits_before = self._call.shared.waits_begun
@@ -127,14 +125,15 @@ class _Watch:
             if self._waits_before == self._call.shared.waits_begun:
                 await self._emit(told)
 
-    def _status(self, *, done: bool) -> dict[str, Any]:
+    def _status(self, *, done: bool) -> NoticeShown:
         text = STILL_WORKING.render(self._call.locale, seconds=round(self._told_s))
-        return {"type": "status", "data": {"description": text, "done": done, "hidden": done}}
+        return NoticeShown(text, done=done, hidden=done)
 
-    async def _emit(self, event: dict[str, Any]) -> None:
+    async def _emit(self, event: TurnEvent) -> None:
         if self._call.event_emitter is None:
             return
         try:
-            await self._call.event_emitter(event)
+            for wire in Renderer.emitted(event):
+                await self._call.event_emitter(wire)
         except Exception:  # a sign of life that cannot be given must not end the turn
             log.exception("the page could not be told that the turn goes on")

@@ -14,10 +14,9 @@ from echo_core.ports import Clock, ModelBackend, ShadowStore
 from echo_core.routing import LEVELS
 from echo_events import (
     CallsHandedOver,
-    ChatChunkRenderer,
     CompletionBuilder,
     NoticeShown,
-    ResponsesRenderer,
+    Renderer,
     TurnEvent,
     TurnFinished,
     UsageCounted,
@@ -55,8 +54,6 @@ from echo_runtime.waiting import WaitNotices
 from echo_utils import dumps
 
 log = logging.getLogger(__name__)
-
-Renderer = ResponsesRenderer | ChatChunkRenderer
 
 
 class Orchestrator:
@@ -349,9 +346,9 @@ class Orchestrator:
 
     def _renderer(self, call: PipeCall) -> Renderer:
         return (
-            ResponsesRenderer(item_prefix(call.message_id))
+            Renderer.for_page(item_prefix(call.message_id))
             if call.speaks_responses
-            else ChatChunkRenderer(**self._head(call))
+            else Renderer.for_api(**self._head(call))
         )
 
     def _head(self, call: PipeCall) -> dict[str, Any]:

@@ -5,7 +5,7 @@ import math
 
 from echo_constants import Bilingual, EchoError
 from echo_core.ports import Clock
-from echo_events import NoticeShown, ResponsesRenderer
+from echo_events import NoticeShown, Renderer
 from echo_runtime.call import PipeCall
 
 log = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ async def show_now(call: PipeCall, notice: NoticeShown) -> None:
     if emit is None or not call.speaks_responses:
         return
     try:
-        for wire in ResponsesRenderer("").render(notice):
-            await emit(wire["event"])
+        for event in Renderer.emitted(notice):
+            await emit(event)
     except Exception:  # a status line that cannot be shown must not end the turn
         log.exception("the page could not be told what the turn waits for")

@@ -107,3 +107,17 @@ async def test_a_connection_that_broke_off_is_told_when_it_is_back(chat: SavedCh
     await chat.ask("Third.")
     await chat.ask("Fourth.")
     assert names(chat.bodies()[-1]) == [[], [], ["connection_restored"], []]
+
+
+async def test_a_stage_that_breaks_costs_neither_the_answer_nor_the_prompt(
+    chat: SavedChat, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def broken(call: Any) -> None:
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(chat.kit.orchestrator.drafter, "prepare", broken)
+    assert await chat.ask("Still there?")
+    [body] = chat.bodies()
+    assert "You are ECHO" in body.head
+    assert "Still there?" in body.contents[0]
+    assert "the turn goes on without it" in caplog.text

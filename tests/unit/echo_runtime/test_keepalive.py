@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from echo_events.render_responses import BEAT
 from echo_runtime import PipeCall
-from echo_runtime.keepalive import BEAT, COMMENT, kept_alive
+from echo_runtime.keepalive import COMMENT, kept_alive
 from echo_runtime.turn_context import Heartbeat, TurnContext
 from scripted import FakeClock
 
