@@ -91,9 +91,9 @@ def other_model(live: Live) -> Iterator[str]:
     form = {"id": "own_other", "name": "Other", "content": OTHER, "meta": {"description": "", "manifest": {}}}
     live.admin.post("/api/v1/functions/create", form)
     record = {"id": "own_other", "base_model_id": None, "name": "Other", "meta": {}, "params": {}}
-    live.admin.post("/api/v1/models/create", record | {"access_grants": [EVERYBODY_READS], "is_active": True})
     live.admin.post("/api/v1/functions/id/own_other/toggle")
-    live.admin.get("/api/models")
+    live.admin.post("/api/v1/models/create", record | {"access_grants": [EVERYBODY_READS], "is_active": True})
+    live.admin.get("/api/models", refresh="true")
     yield "own_other"
     live.admin.post("/api/v1/models/model/delete", {"id": "own_other"})
     live.admin.delete("/api/v1/functions/id/own_other/delete")
