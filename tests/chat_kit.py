@@ -46,6 +46,7 @@ class Host:
         self.memories: list[str] = []
         self.prompt = ""
         self.switches: dict[str, FunctionSwitch] = {}
+        self.origins: list[str] = []
 
     def put(self, message_id: str, parent: str, mark: str, content: Any) -> None:
         self.rows[message_id] = (parent, mark, "1700000000", content)
@@ -83,7 +84,7 @@ class Host:
                 "load_texts": load_texts,
                 "written_at": written_at,
                 "chat_owner": gives(OWNER),
-                "chat_origins": gives([]),
+                "chat_origins": gives(lambda: list(self.origins)),
                 "sister_chats": gives([]),
                 "function_switches": gives(lambda: self.switches),
                 "user_names": gives({}),

@@ -170,7 +170,8 @@ class Briefings:
             )
             personal = tells and not history.shared
             if personal and self._pushes is not None:
-                await self._pushes.fan_out(call.user_id, store)
+                is_told = partial(_is_told, history.overlays, sealed.locale)
+                await self._pushes.fan_out(call.user_id, store, is_told)
             resolve = partial(_resolve_placeholders, model_id=model.id, model_origin=self._origin)
             told = partial(_overlay, entry, draft_of(call) if personal else None, resolve, sealed.locale)
             overlay = await EchoAEC(store).drain_pending_directives(asking, told)
@@ -231,6 +232,12 @@ def _overlay(
         events=(*draft.events, *(told(t, locale) for t in drained if t.type == "aec_event")),
     )
     return overlay_json([shown])
+
+
+def _is_told(overlays: Sequence[bytes], locale: Locale, transient: Transient) -> bool:
+    """Whether an answer on the chain was told something, whatever chat it was in."""
+    text = dumps(told(transient, locale))
+    return any(text in overlay for overlay in overlays)
 
 
 def _pis(locale: Locale) -> str:

@@ -6,11 +6,11 @@ identity.db and is fanned out: each of the user's chats takes it over when its n
 
 import json
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Final
 
-from echo_aec import EchoAEC, waiting
+from echo_aec import EchoAEC, Transient, waiting
 from echo_constants import EchoError
 from echo_core.ports import Clock, ShadowStore
 from echo_core.routing import RouteChange
@@ -60,13 +60,20 @@ class Pushes:
         transient = waiting(happening, event_id=event_id, at_s=self._clock.now_s(), message_id=message_id)
         await EchoAEC(store).push(transient)
 
-    async def fan_out(self, user_id: str, store: ShadowStore) -> None:
-        """Let a chat take over what waits for its user; nothing is taken over twice."""
+    async def fan_out(self, user_id: str, store: ShadowStore, is_told: Callable[[Transient], bool]) -> None:
+        """Let a chat take over what waits for its user; nothing is taken over twice.
+
+        Args:
+            user_id: whose chat it is.
+            store: the chat's records.
+            is_told: whether the chain has been told already, in the chat that this one is a copy of.
+        """
         since_s = self._clock.now_s() - USER_EVENT_LIFE_S
         for event_id, value in (await self._identity.events_since(user_id, since_s)).items():
             read = json.loads(value)
-            happening = Happening.from_json(read["happening"])
-            await EchoAEC(store).push(waiting(happening, event_id=event_id, at_s=read["at_s"]))
+            transient = waiting(Happening.from_json(read["happening"]), event_id=event_id, at_s=read["at_s"])
+            if not is_told(transient):
+                await EchoAEC(store).push(transient)
 
     @asynccontextmanager
     async def of_turn(self, call: PipeCall, store: ShadowStore | None, record: TurnRecord) -> AsyncIterator[None]:

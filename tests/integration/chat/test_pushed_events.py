@@ -88,6 +88,15 @@ async def test_what_concerns_a_user_is_told_once_in_each_chat(chat: SavedChat) -
         assert names(each.bodies()[-1]) == [["memory_written"], []]
 
 
+async def test_a_copy_of_a_chat_is_not_told_again_what_its_chain_was_told(chat: SavedChat) -> None:
+    await push_event(Happening(name="memory_written", fields={"memory": "Tea."}), event_id="m", user_id="ada")
+    await chat.ask("First.")
+    copy = SavedChat(chat.kit, chat.host, "copy")
+    copy.end, chat.host.origins = chat.end, ["chat"]
+    await copy.ask("Second.")
+    assert names(copy.bodies()[-1]) == [["memory_written"], []]
+
+
 async def test_a_level_without_quota_is_told_and_so_is_what_answered_instead(chat: SavedChat) -> None:
     pro = chat.kit.orchestrator._contexts.model("PRO").backend_id("ai_studio")
     chat.kit.sim.script(refused(429, QUOTA, pro))
