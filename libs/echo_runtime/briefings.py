@@ -170,8 +170,7 @@ class Briefings:
             )
             personal = tells and not history.shared
             if personal and self._pushes is not None:
-                is_told = partial(_is_told, history.overlays, sealed.locale)
-                await self._pushes.fan_out(call.user_id, store, is_told)
+                await self._pushes.fan_out(call.user_id, store, partial(_is_told, history.overlays, sealed.locale))
             resolve = partial(_resolve_placeholders, model_id=model.id, model_origin=self._origin)
             told = partial(_overlay, entry, draft_of(call) if personal else None, resolve, sealed.locale)
             overlay = await EchoAEC(store).drain_pending_directives(asking, told)
