@@ -15,6 +15,7 @@ from starlette.routing import BaseRoute, Route
 from echo_paths import EchoPaths
 from echo_runtime._owui_hud import any_is_echo, display_for
 from echo_runtime.backends import is_simulator
+from echo_runtime.compaction_desk import desk
 from echo_runtime.hud_host import own_chat, running_hud
 from echo_runtime.hud_routes import HudHost, build_hud_routes
 from echo_runtime.key_probe import GeminiKeyProbe
@@ -115,7 +116,7 @@ class OwuiHost:
             others = [route for route in self._app.router.routes if getattr(route, _MARK, None) != _OWNER]
             return await loader_response(request, others, active=await self._is_active())
 
-        host = HudHost(hud=running_hud, open_chat=own_chat, display=display_for, is_echo=any_is_echo)
+        host = HudHost(hud=running_hud, open_chat=own_chat, display=display_for, is_echo=any_is_echo, desk=desk)
         data = build_hud_routes(host, user=get_verified_user, active=self._require_active)
         return [Route(LOADER_PATH, loader, methods=["GET", "HEAD"]), *data]
 

@@ -15,6 +15,7 @@ from echo_core.usage import RoundUsage
 from echo_protocol import Catalogue
 from echo_runtime.call import PipeCall
 from echo_runtime.display import DRAWER_FILTER_ID
+from echo_runtime.hud_compaction import COMPACTION_MARKS, compaction_shown
 from echo_runtime.local_quota import LocalQuota, Refused, WatchedBackend
 from echo_runtime.metering import context_stats
 from echo_runtime.stores import ChatStores
@@ -95,6 +96,7 @@ class Hud:
             turn=turn,
             model_name="" if turn is None else self._catalogue().model(turn.model_id).name,
             marks=_marks(turn),
+            compaction=await compaction_shown(store),
             quota=quota_fields(quota, now_s, zone),
             quota_note=_note(quota, zone),
             exhausted=quota is not None and quota.exhausted(now_s),
@@ -180,10 +182,12 @@ def _zone(name: str) -> dt.tzinfo:
 
 
 def _marks(turn: TurnFigures | None) -> tuple[Mark, ...]:
-    """The thresholds that hold for the chat: the fill rule is AUTO's."""
-    if turn is None or turn.cause not in ("chat", "fill", "model", "cascade"):
+    """The thresholds that hold for the chat: compaction's, and AUTO's fill rule where the model is chosen by it."""
+    if turn is None:
         return ()
-    return tuple(Mark(fraction=share, label=_both(_LEVEL_MARK, level=level)) for share, level in FILL_RULE)
+    by_fill = turn.cause in ("chat", "fill", "model", "cascade")
+    levels = [Mark(fraction=share, label=_both(_LEVEL_MARK, level=level)) for share, level in FILL_RULE if by_fill]
+    return tuple(sorted((*COMPACTION_MARKS, *levels), key=lambda mark: mark.fraction))
 
 
 def _note(quota: ModelQuota | None, zone: dt.tzinfo) -> Bilingual | None:

@@ -8,17 +8,40 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Depends, Query, Request
+from pydantic import BaseModel, Field
 
 from echo_constants import Locale
 from echo_core.ports import ShadowStore
+from echo_runtime.compaction_desk import MAX_NOTE_BYTES, CompactionDesk
+from echo_runtime.compaction_entry import act
 from echo_runtime.hud import Hud
+from echo_runtime.hud_compaction import checkpoint_text
 from echo_runtime.hud_embed import chart_payload
 from echo_runtime.key_routes import EchoRoute, Guard, require_bearer
 from echo_runtime.turn_context import Display
 
 #: The records of one chat of one user: None where there are none or where they are somebody else's.
 OpenChat = Callable[[str, str], AbstractAsyncContextManager[ShadowStore | None]]
+
+
+class ChatForm(BaseModel):
+    """A chat of the user."""
+
+    chat_id: str
+
+
+class MessageForm(ChatForm):
+    """An answer in a chat of the user."""
+
+    message_id: str
+
+
+class CheckpointForm(ChatForm):
+    """The user's own words for a checkpoint."""
+
+    checkpoint_id: str
+    text: str = Field(min_length=1, max_length=MAX_NOTE_BYTES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,12 +53,14 @@ class HudHost:
         open_chat: by user id and chat id.
         display: where a user sees the gauge.
         is_echo: whether one of the model names that the page shows is ECHO's.
+        desk: changes compactions, of the user's own chats only.
     """
 
     hud: Callable[[], Awaitable[Hud]]
     open_chat: OpenChat
     display: Callable[[str], Awaitable[Display]]
     is_echo: Callable[[list[str]], Awaitable[bool]]
+    desk: Callable[[], CompactionDesk]
 
 
 def build_hud_routes(host: HudHost, *, user: Guard, active: Guard) -> list[Any]:
@@ -72,4 +97,38 @@ def build_hud_routes(host: HudHost, *, user: Guard, active: Guard) -> list[Any]:
             drawn = () if store is None else await (await host.hud()).charts(store, locale)
         return {"charts": [chart_payload(chart, locale) for chart in drawn]}
 
+    _add_compaction(router, host, user)
     return list(router.routes)
+
+
+def _add_compaction(router: APIRouter, host: HudHost, user: Guard) -> None:
+    """Look at the checkpoint, put own words in its place, take the compaction back."""
+    current = Annotated[Any, Depends(user)]
+
+    @router.get("/checkpoint")
+    async def checkpoint(user: current, chat_id: str) -> dict[str, Any]:
+        async with host.open_chat(user.id, chat_id) as store:
+            return {"checkpoint": None if store is None else await checkpoint_text(store)}
+
+    @router.put("/checkpoint")
+    async def edit(user: current, form: CheckpointForm) -> dict[str, Any]:
+        await host.desk().edit(form.chat_id, user.id, form.checkpoint_id, form.text)
+        return {"done": True}
+
+    @router.post("/compact")
+    async def compact(user: current, form: MessageForm, request: Request) -> dict[str, Any]:
+        told: list[str] = []
+
+        async def hear(event: dict[str, Any]) -> None:
+            told.append(str(event["data"]["description"]))
+
+        async with host.open_chat(user.id, form.chat_id) as store:
+            if store is not None:
+                body = {"chat_id": form.chat_id, "id": form.message_id}
+                await act(body, {"id": user.id, "role": user.role}, hear, None, request)
+        return {"told": " ".join(told)}
+
+    @router.post("/undo")
+    async def undo(user: current, form: ChatForm) -> dict[str, Any]:
+        await host.desk().undo(form.chat_id, user.id)
+        return {"done": True}

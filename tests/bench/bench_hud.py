@@ -38,7 +38,20 @@ PAGE = """<!doctype html><html lang="en"><body><div id="text"></div><form>
 <div id="message-input-container"><button type="button" id="model-selector-model-button">ECHO</button></div></form>
 <script>localStorage.setItem("token", "bench")</script>{script}</body></html>"""
 #: What a page loads for the HUD before anybody opens a dialog; all of it is loaded at once.
-MODULES = ("", "-api", "-bar", "-charts", "-dialog", "-drawer", "-format", "-meter", "-panel", "-place", "-texts")
+MODULES = (
+    "",
+    "-api",
+    "-bar",
+    "-charts",
+    "-compaction",
+    "-dialog",
+    "-drawer",
+    "-format",
+    "-meter",
+    "-panel",
+    "-place",
+    "-texts",
+)
 SCRIPTS = ("loader.js", "dom.js", "i18n.js", *(f"hud{name}.js" for name in MODULES))
 FILES = (*SCRIPTS, "hud.css", "hud-dialog.css", "charts.css")
 TURN = TurnFigures(

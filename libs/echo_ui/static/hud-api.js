@@ -1,6 +1,6 @@
 // What the HUD asks the server, with the token that Open WebUI keeps for this browser.
 
-import { stored } from "./i18n.js";
+import { languageTag, stored } from "./i18n.js";
 
 const DEADLINE_MS = 20_000;
 
@@ -8,6 +8,14 @@ const DEADLINE_MS = 20_000;
 export async function fetchHud(path, signal) {
   const answer = await ask(`/echo/api/hud${path}`, { signal });
   return answer.ok ? answer.json() : null;
+}
+
+/** Change something of ECHO's; the decoded answer. Throws with `texts` in both languages when ECHO explains why not. */
+export async function sendHud(method, path, form) {
+  const answer = await ask(`/echo/api/hud${path}`, { method, body: JSON.stringify(form) });
+  if (answer.ok) return answer.json();
+  const told = await answer.json().catch(() => null);
+  throw Object.assign(new Error(`${path}: ${answer.status}`), { texts: told?.message });
 }
 
 /** Call Open WebUI as its own page does; the decoded answer, an exception when it is refused. */
@@ -28,7 +36,7 @@ function ask(path, { signal, ...options }) {
   const deadline = AbortSignal.timeout(DEADLINE_MS);
   return fetch(path, {
     ...options,
-    headers: { Authorization: `Bearer ${stored("token")}`, "Content-Type": "application/json" },
+    headers: { Authorization: `Bearer ${stored("token")}`, "Content-Type": "application/json", "Accept-Language": languageTag() },
     cache: "no-store",
     credentials: "same-origin",
     signal: signal ? AbortSignal.any([signal, deadline]) : deadline,

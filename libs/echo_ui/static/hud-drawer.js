@@ -1,7 +1,7 @@
 // The app drawer: quick actions. Only what works is listed; everything is done as the signed-in user.
 
 import { element } from "./dom.js";
-import { callOpenWebUI, changeValves } from "./hud-api.js";
+import { callOpenWebUI, changeValves, sendHud } from "./hud-api.js";
 import { openDialog } from "./hud-dialog.js";
 import { openPanel } from "./hud-panel.js";
 
@@ -16,6 +16,8 @@ export function openDrawer({ root, data, texts, format, chatId }) {
   const tell = (text) => (told.textContent = text);
   const actions = [
     button(texts.details, texts.detailsHint, () => openPanel({ root, data, texts, format })),
+    data?.turn && chatId ? button(texts.compact, texts.compactHint, () => compacted(data, texts, tell)) : null,
+    data?.compaction && chatId ? button(texts.undo, texts.undoHint, () => undone(data, texts, tell)) : null,
     chatId ? button(texts.export, texts.exportHint, () => exported(chatId, texts, tell)) : null,
     link(texts.keys, texts.keysHint, "/echo/hud/keys"),
   ];
@@ -26,6 +28,28 @@ export function openDrawer({ root, data, texts, format, chatId }) {
     languages(texts),
     told,
   );
+}
+
+/** Condense the chat now; ECHO says how it went. */
+async function compacted(data, texts, tell) {
+  tell(texts.condensing);
+  try {
+    const form = { chat_id: data.chat_id, message_id: data.turn.message_id };
+    tell((await sendHud("POST", "/compact", form)).told || texts.failed);
+    window.dispatchEvent(new Event("echo:changed"));
+  } catch (error) {
+    tell(error.texts?.[texts.lang] ?? texts.failed);
+  }
+}
+
+async function undone(data, texts, tell) {
+  try {
+    await sendHud("POST", "/undo", { chat_id: data.chat_id });
+    tell(texts.undone);
+    window.dispatchEvent(new Event("echo:changed"));
+  } catch (error) {
+    tell(error.texts?.[texts.lang] ?? texts.failed);
+  }
 }
 
 function inside(name, hint) {

@@ -2,6 +2,7 @@
 
 import { element } from "./dom.js";
 import { fillCharts } from "./hud-charts.js";
+import { compactionPart } from "./hud-compaction.js";
 import { openDialog } from "./hud-dialog.js";
 import { meter, stateOf } from "./hud-meter.js";
 
@@ -18,7 +19,13 @@ export function openPanel({ root, data, texts, format }) {
 }
 
 function sections(data, t, f) {
-  return [contextPart(data, t, f), turnPart(data, t, f), modelPart(data, t), quotaPart(data, t, f)];
+  return [
+    contextPart(data, t, f),
+    compactionPart(data, t, f),
+    turnPart(data, t, f),
+    modelPart(data, t),
+    quotaPart(data, t, f),
+  ];
 }
 
 function section(title, ...children) {

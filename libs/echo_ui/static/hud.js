@@ -30,6 +30,7 @@ class Hud {
   constructor() {
     window.addEventListener("echo:gauge", (event) => this.#told(event.detail));
     window.navigation?.addEventListener("currententrychange", () => this.#look());
+    window.addEventListener("echo:changed", () => this.#anew());
     document.addEventListener("visibilitychange", () => this.#look());
     setInterval(() => this.#look(), LOOK_MS);
     this.#look();
@@ -49,6 +50,12 @@ class Hud {
       this.#ask(chat, names);
     }
     this.#place();
+  }
+
+  /** Something was changed here, so what is shown is old. */
+  #anew() {
+    this.#seen = "";
+    this.#look();
   }
 
   #temporary() {

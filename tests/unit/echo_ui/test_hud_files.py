@@ -12,6 +12,7 @@ SCRIPTS = (
     "hud-api.js",
     "hud-bar.js",
     "hud-charts.js",
+    "hud-compaction.js",
     "hud-dialog.js",
     "hud-drawer.js",
     "hud-format.js",
