@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import secrets
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Final
 from weakref import WeakValueDictionary
@@ -51,6 +51,8 @@ LAST_WEIGHS: Final = Bilingual(
 #: How far an estimate may be off that no count of the server stands behind. Source: our choice.
 _DOUBT: Final = 0.25
 _FIRST_DOUBT: Final = 0.6
+#: Below this share of a limit, what stands around the conversation need not be looked at. Source: our choice.
+_FAR: Final = 0.8
 #: So far above its target a compaction counts as one that reached it. Source: our choice.
 _NEAR_TARGET: Final = 1.1
 #: Share of the context that must have been added before one that could not reach its target is tried again.
@@ -92,11 +94,13 @@ class Weight:
         tokens: most probably.
         doubt_tokens: it may be so many more or fewer.
         ratio: counted tokens for one estimated.
+        counted: all but the question was counted by the server.
     """
 
     tokens: int
     doubt_tokens: int = 0
     ratio: float = 1.0
+    counted: bool = False
 
 
 class Compactor:
@@ -132,7 +136,7 @@ class Compactor:
         store: ShadowStore,
         history: Rebuilt,
         *,
-        frame: Frame,
+        frame_of: Callable[[], Awaitable[Frame]],
         model: ModelInfo,
         budget: Budget,
         backend: ModelBackend,
@@ -143,15 +147,20 @@ class Compactor:
             call: who asks.
             store: the chat's records.
             history: as it would be sent.
-            frame: what stands around it.
+            frame_of: reads what stands around it.
             model: what will answer.
             budget: how much the request may weigh.
             backend: counts and sums up.
         """
         engine = EchoCompactionEngine(budget)
         wish = wish_of(call, history)
+        weight = await self.weigh(store, history, Frame())
+        size_bytes = sum(map(len, history.contents)) + len(history.question)
+        if weight.counted and weight.tokens < budget.trigger_tokens * _FAR and size_bytes < budget.max_bytes * _FAR:
+            return history, ()
+        frame = await frame_of()
         weight = await self.weigh(store, history, frame)
-        size_bytes = sum(map(len, history.contents)) + len(history.question) + frame.size_bytes
+        size_bytes += frame.size_bytes
         if self._in_doubt(weight, budget, wish):
             weight = await self._counted(weight, history, frame, model, backend)
         if not engine.is_needed(weight.tokens, size_bytes, wish) or _as_small_as_can_be(
@@ -248,7 +257,8 @@ class Compactor:
         if held is not None and last is not None and held.hash == last.cumulative_hash and held.epoch_id == epoch_id:
             grown = (frame.size_bytes - held.frame_bytes) // _BYTES_A_TOKEN if frame.size_bytes else 0
             tokens = held.tokens + grown + calibrated(news, held.ratio)
-            return Weight(tokens=tokens, doubt_tokens=int(news * held.ratio * _DOUBT), ratio=held.ratio)
+            doubt_tokens = int(news * held.ratio * _DOUBT)
+            return Weight(tokens=tokens, doubt_tokens=doubt_tokens, ratio=held.ratio, counted=True)
         ratio = held.ratio if held is not None else 1.0
         tokens = self._estimate(history, frame, ratio)
         doubt = _DOUBT if held is not None else _FIRST_DOUBT

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 from echo_constants import Bilingual, EchoError
@@ -187,9 +188,9 @@ class ContextBuilder:
         if store is None or backend is None or call.is_api:
             return history, ()
         budget = Budget(size_tokens=min(settings.max_context_tokens, model.window_tokens))
-        frame = await self._briefings.frame(call, store, shared=history.shared)
+        frame_of = partial(self._briefings.frame, call, store, shared=history.shared)
         return await self.compactor.fitted(
-            call, store, history, frame=frame, model=model, budget=budget, backend=backend
+            call, store, history, frame_of=frame_of, model=model, budget=budget, backend=backend
         )
 
     def _routing(self, call: PipeCall, settings: Settings, level: Level, briefed: Briefed) -> dict[str, Any]:

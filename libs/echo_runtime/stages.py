@@ -67,7 +67,7 @@ async def _anchor_user(given: StageInput, shared: TurnContext) -> None:
 
 
 async def _compact(given: StageInput, shared: TurnContext) -> None:
-    """Nothing yet: that the stage was reached, and was not switched off, lets the pipe compact the chat."""
+    """The pipe does the work, since it alone knows what will be sent; it looks whether this stage was switched off."""
 
 
 async def _prepare_question(given: StageInput, shared: TurnContext) -> None:
