@@ -59,10 +59,8 @@ class Pipe:
             "discussion peut remplir, en jetons.*",
         )
         MAX_TOOL_ROUNDS: int = Field(
-            default=50, ge=0, le=256,
-            description="Tool rounds in one turn before the model is asked to conclude. *Tours d'outils par réponse "
-            "avant que le modèle doive conclure.*",
-        )  # fmt: skip
+            50, ge=0, le=256, description="Tool rounds before it must conclude. *Tours d'outils avant de conclure.*"
+        )
         TOOL_TIMEOUT_S: int = Field(
             default=300, ge=1, le=3600, title="Tool timeout (s)",
             description="Seconds after which one tool call counts as failed. *Secondes après lesquelles un appel "
@@ -95,6 +93,8 @@ class Pipe:
             "WEBUI_SECRET_KEY; without that secret they cannot be read again. *Chiffrer ce qui est écrit désormais "
             "dans les enregistrements d'ECHO ; sans ECHO_SECRET_KEY ou WEBUI_SECRET_KEY ils sont illisibles.*",
         )
+        REMINDER_TURNS: int = Field(20, ge=0, description="Turns between reminders (0: none). *Tours entre rappels.*")
+        REMINDER_FILL: int = Field(30, ge=0, le=100, description="Context fill (%) for one. *Contexte rempli (%).*")
 
     class UserValves(BaseModel):
         MODEL_SELECTION: Literal["default", "AUTO", "AUTO_PRO", "LITE", "FLASH", "PRO"] = Field(

@@ -53,7 +53,9 @@ SCHEMA: Final[Mapping[ArtifactId, Kind]] = MappingProxyType(
     {
         "AEC_init": _PLAIN,
         "AEC_upgrade": Kind(
-            items=MappingProxyType({"echo": ("version",), "instructions": (), "tool": ("name", "change")})
+            items=MappingProxyType(
+                {"echo": ("version",), "instructions": (), "host": ("name", "change"), "tool": ("name", "change")}
+            )
         ),
         "AEC_reminder": _PLAIN,
         "AEC_identite": _VALUES,

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from echo_aec import Artifact, ArtifactId, Item
+from echo_core.alignment import Alignment, due
 from echo_core.overlay import NO_OVERLAY, OverlayEntry, Told, parse_overlay
 from echo_utils import canonical_json, sha256_tagged
 
@@ -19,7 +20,11 @@ _MARKS: Final[Mapping[str, bytes]] = {
     "instructions": b'"instructions":',
     "tools": b'"tools":',
     "values": b'"values":',
+    "hosted": b'"hosted":',
+    "reminded": b'"reminded":',
 }
+#: Those that one entry settles, whatever else it tells.
+_SINGLE: Final = ("echo", "instructions", "hosted", "reminded")
 
 
 #: A tagged hash is about as long.
@@ -38,6 +43,8 @@ class Briefing:
         times: values that change with time, by their name in the instructions.
         places: values that change with place, likewise.
         person: values about whom the model talks to.
+        hosted: texts that the host adds to its own system message, by name: skills, notes of tool servers.
+        alignment: where the chain stands, None to tell no directive.
     """
 
     echo: str
@@ -47,6 +54,8 @@ class Briefing:
     times: Mapping[str, str]
     places: Mapping[str, str]
     person: Mapping[str, str] = field(default_factory=dict)
+    hosted: Mapping[str, str] = field(default_factory=dict)
+    alignment: Alignment | None = None
 
     @property
     def values(self) -> dict[str, str]:
@@ -88,13 +97,13 @@ def known(sealed: Told, overlays: Sequence[bytes], values: Sequence[str]) -> Tol
         overlays: of the answers on the chain, oldest first.
         values: names of the values that matter.
     """
-    wanted = {"echo", "instructions", "tools"} | ({"values"} if values else set())
+    wanted = {*_SINGLE, "tools"} | ({"values"} if values else set())
     found: dict[str, Any] = {}
     told_values: dict[str, str] = {}
     for told in _newest_first(overlays, wanted):
-        for key in ("echo", "instructions"):
-            if getattr(told, key):
-                found.setdefault(key, getattr(told, key))
+        for key in _SINGLE:
+            if (said := getattr(told, key)) not in ("", None):
+                found.setdefault(key, said)
         if told.tools is not None and told.selection == sealed.selection:
             found.setdefault("tools", told.tools)
         told_values = {**told.values, **told_values}
@@ -109,6 +118,8 @@ def known(sealed: Told, overlays: Sequence[bytes], values: Sequence[str]) -> Tol
         tools=found.get("tools", sealed.tools),
         selection=sealed.selection,
         values=told_values,
+        hosted=found.get("hosted"),
+        reminded=found.get("reminded"),
     )
 
 
@@ -126,26 +137,58 @@ def news(now: Briefing, before: Told, declared: Mapping[str, str]) -> OverlayEnt
         before: what it knew.
         declared: hash of each declaration that is sent in `tools`; only others are spelt out.
     """
-    echo, instructions = text_hash(now.echo), text_hash(now.instructions)
-    tools = tool_hashes(now.declarations)
     items: list[Item] = []
     told: dict[str, Any] = {}
-    if echo != before.echo:
-        items.append(Item(tag="echo", attributes={"version": now.echo_version}, text=now.echo))
-        told["echo"] = echo
-    if instructions != before.instructions:
-        items.append(Item(tag="instructions", text=now.instructions))
-        told["instructions"] = instructions
+    for tell in (_own_words, _hosted):
+        new_items, new_told = tell(now, before)
+        items += new_items
+        told |= new_told
+    tools = tool_hashes(now.declarations)
     if tools != dict(before.tools or {}):
         items += _tool_items(now.declarations, tools, before.tools or {}, declared)
         told |= {"tools": tools, "selection": before.selection}
-    notes = [Artifact(id="AEC_upgrade", items=tuple(items)).xml()] if items else []
+    notes: list[str] = []
+    directive, reminded = (None, None) if now.alignment is None else due(now.alignment, before.reminded)
+    if directive is not None:
+        notes.append(directive.xml())
+        told["reminded"] = reminded
+    if items:
+        notes.append(Artifact(id="AEC_upgrade", items=tuple(items)).xml())
     for kind, of_kind in _KINDS_OF_VALUES:
         notes += _values(kind, _changed(of_kind(now), before.values))
     values = {name: _mark(value) for name, value in now.values.items()}
     if any(before.values.get(name) != mark for name, mark in values.items()):
         told["values"] = {**before.values, **values}  # all of them, so that nobody has to look further back
     return OverlayEntry(notes=tuple(notes), told=Told(**told))
+
+
+def _own_words(now: Briefing, before: Told) -> tuple[list[Item], dict[str, Any]]:
+    """ECHO's prompt and the instructions, each whole where it has become another."""
+    items: list[Item] = []
+    told: dict[str, Any] = {}
+    echo, instructions = text_hash(now.echo), text_hash(now.instructions)
+    if echo != before.echo:
+        items.append(Item(tag="echo", attributes={"version": now.echo_version}, text=now.echo))
+        told["echo"] = echo
+    if instructions != before.instructions:
+        items.append(Item(tag="instructions", text=now.instructions))
+        told["instructions"] = instructions
+    return items, told
+
+
+def _hosted(now: Briefing, before: Told) -> tuple[list[Item], dict[str, Any]]:
+    """Texts that the host has added, changed or dropped."""
+    hashes = {name: text_hash(text) for name, text in now.hosted.items()}
+    known_hashes = before.hosted or {}
+    if hashes == dict(known_hashes):
+        return [], {}
+    items: list[Item] = []
+    for name in (*now.hosted, *(name for name in known_hashes if name not in now.hosted)):
+        if hashes.get(name) == known_hashes.get(name):
+            continue
+        change = "removed" if name not in hashes else "changed" if name in known_hashes else "added"
+        items.append(Item(tag="host", attributes={"name": name, "change": change}, text=now.hosted.get(name, "")))
+    return items, {"hosted": hashes}
 
 
 _KINDS_OF_VALUES: Final[tuple[tuple[ArtifactId, Callable[[Briefing], Mapping[str, str]]], ...]] = (

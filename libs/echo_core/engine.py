@@ -52,7 +52,7 @@ from echo_events import (
     TurnFinished,
     UsageCounted,
 )
-from echo_prompts import nudge_words
+from echo_prompts import SHIPPED, PromptBook
 from echo_protocol import (
     CitationsReceived,
     InlineDataPart,
@@ -98,6 +98,7 @@ class TurnPlan:
         conclude_at_s: monotonic time from which on a last answer is asked for.
         question: the current user message without its overlay; b"" when it is not the last of `contents`.
         overlay: what is told beside it. When the model changes, the message is told anew which one answers.
+        prompts: the words in which it speaks to the model.
     """
 
     model_id: str
@@ -121,6 +122,7 @@ class TurnPlan:
     conclude_at_s: float | None = None
     question: bytes = b""
     overlay: bytes = NO_OVERLAY
+    prompts: PromptBook = SHIPPED
 
     def ladder(self) -> Ladder:
         """The levels of the turn, standing on the first one."""
@@ -188,7 +190,7 @@ class TurnEngine:
         """
         ladder = self.record.ladder = plan.ladder()
         tools = LevelTools(self._tools, self.record, self._plans)
-        rounds = ToolRounds(tools, self._journal, self.record, self._call_prefix)
+        rounds = ToolRounds(tools, self._journal, self.record, self._call_prefix, plan.prompts)
         self._contents = tuple(plan.contents)
         self._locale = plan.locale
         self._machine = machine = TurnMachine(plan.max_rounds, ladder)
@@ -271,7 +273,7 @@ class TurnEngine:
             record.stream_over(how)
             await self._journal.stream_over(how)
         else:
-            contents = record.break_off(nudge_words(plan.locale, step.mend))
+            contents = record.break_off(plan.prompts.nudge(plan.locale, step.mend))
             await self._journal.stream_over("gone")
             for content in contents:
                 await self._journal.content(content)

@@ -10,34 +10,26 @@ from typing import Any, Final
 from echo_core.ports import PlanStore, ToolOutcome, ToolProgress, ToolRequest, ToolRunner
 from echo_core.routing import LEVELS, level_of
 from echo_core.turn_record import TurnRecord
+from echo_prompts import SHIPPED, PromptBook
 from echo_protocol import unbox_tool_output, wrap_tool_output
 
 NAME: Final = "new_cognitive_level"
 
-#: As Open WebUI's tools are specified, so that it is declared like them.
-SPEC: Final[dict[str, Any]] = {
-    "name": NAME,
-    "description": (
-        "Hand this task over to another model level. LITE is quick and cheap, FLASH is for ordinary work, PRO reasons "
-        "hardest. Call it before you answer, when the task is clearly harder than you can do well, or so easy that a "
-        "lighter level is enough for what remains. The level that takes over continues this very turn with the whole "
-        "conversation. Call it alone, without other tools."
-    ),
-    "parameters": {
-        "type": "object",
-        "properties": {
-            "target": {"type": "string", "enum": list(LEVELS), "description": "The level that takes over."},
-            "transfer_plan": {
-                "type": "string",
-                "description": (
-                    "Markdown for your successor: the goal, what is known and done so far, the steps that remain, and "
-                    "what to watch out for."
-                ),
+
+def level_spec(prompts: PromptBook = SHIPPED) -> dict[str, Any]:
+    """The tool as Open WebUI's tools are specified, so that it is declared like them."""
+    return {
+        "name": NAME,
+        "description": prompts.text("level_tool", "en"),
+        "parameters": {
+            "type": "object",
+            "properties": {
+                "target": {"type": "string", "enum": list(LEVELS), "description": "The level that takes over."},
+                "transfer_plan": {"type": "string", "description": prompts.text("level_plan", "en")},
             },
+            "required": ["target", "transfer_plan"],
         },
-        "required": ["target", "transfer_plan"],
-    },
-}
+    }
 
 
 class LevelTools:

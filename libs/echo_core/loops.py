@@ -50,21 +50,6 @@ class LoopWatch:
         return times
 
 
-#: What stands beside the results, for the model. Source: our wording.
-REPEATS_NOTE: Final = (
-    "You have made exactly these calls several times, and the results do not change. Repeating them will not help: "
-    "use what you have, try something else, or answer."
-)
-STUCK_NOTE: Final = (
-    "The same calls keep giving the same results, so no more tools can be called in this turn. Answer the user now "
-    "with what you have, and say what is missing."
-)
-LAST_ROUND_NOTE: Final = (
-    "This was the last round of tool calls in this turn. Answer the user now with what you have, and say what is "
-    "missing."
-)
-
-
 def with_note(response: Mapping[str, Any], note: str | None) -> dict[str, Any]:
     """A tool's response object with a word of ours beside the result."""
     return {**response, "note": note} if note else dict(response)

@@ -31,6 +31,8 @@ class Told:
         tools: hash of each tool's declaration by name, None when the entry tells nothing of tools.
         selection: the tool selection that `tools` belongs to.
         values: values by the name that they have in the instructions.
+        hosted: hash by name of each text that the host adds, None when the entry tells nothing of them.
+        reminded: when the last directive was told: `turn` on the chain and `fill` in percent; None when this has none.
     """
 
     echo: str = ""
@@ -38,6 +40,8 @@ class Told:
     tools: Mapping[str, str] | None = None
     selection: str = ""
     values: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
+    hosted: Mapping[str, str] | None = None
+    reminded: Mapping[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,6 +167,10 @@ def _part(xml: str) -> str:
     return dumps(dict(text_part(xml).wire)).decode()
 
 
+#: Keys of `Told` whose empty mapping says that there are none any more.
+_EMPTY_TELLS: Final = ("tools", "hosted")
+
+
 def _wire(entry: OverlayEntry) -> dict[str, Any]:
     lists = {"notes": entry.notes, "directives": entry.directives, "events": entry.events}
     wire: dict[str, Any] = {key: list(value) for key, value in lists.items() if value}
@@ -172,8 +180,10 @@ def _wire(entry: OverlayEntry) -> dict[str, Any]:
         "tools": None if entry.told.tools is None else dict(entry.told.tools),
         "selection": entry.told.selection,
         "values": dict(entry.told.values),
+        "hosted": None if entry.told.hosted is None else dict(entry.told.hosted),
+        "reminded": None if entry.told.reminded is None else dict(entry.told.reminded),
     }
-    known = {key: value for key, value in told.items() if value or (key == "tools" and value is not None)}
+    known = {key: value for key, value in told.items() if value or (key in _EMPTY_TELLS and value is not None)}
     if entry.checkpoint:
         wire["checkpoint"] = entry.checkpoint
     return wire | ({"told": known} if known else {})
@@ -192,5 +202,7 @@ def _entry(item: Mapping[str, Any]) -> OverlayEntry:
             tools=told.get("tools"),
             selection=told.get("selection") or "",
             values=told.get("values") or _NOTHING,
+            hosted=told.get("hosted"),
+            reminded=told.get("reminded"),
         ),
     )

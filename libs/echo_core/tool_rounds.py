@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import Any, Final, Literal, Protocol
 
 from echo_constants import Bilingual, Locale
-from echo_core.loops import LAST_ROUND_NOTE, REPEATS_NOTE, STUCK_NOTE, LoopWatch, Verdict, with_note
+from echo_core.loops import LoopWatch, Verdict, with_note
 from echo_core.ports import ToolOutcome, ToolProgress, ToolRequest, ToolRunner, TurnJournal
 from echo_events import (
     CallsHandedOver,
@@ -17,6 +17,7 @@ from echo_events import (
     Transcript,
     TurnEvent,
 )
+from echo_prompts import SHIPPED, PromptBook, PromptName
 from echo_protocol import FunctionCallPart, content_json, function_response_part
 from echo_utils import dumps
 
@@ -58,13 +59,22 @@ class ToolRounds:
         journal: keeps the responses before the model gets them.
         record: the answer as it grows.
         call_prefix: makes card ids unique beyond the answer, for callers that send them back.
+        prompts: what the model is told beside results.
     """
 
-    def __init__(self, tools: ToolRunner, journal: TurnJournal, record: Answer, call_prefix: str) -> None:
+    def __init__(
+        self,
+        tools: ToolRunner,
+        journal: TurnJournal,
+        record: Answer,
+        call_prefix: str,
+        prompts: PromptBook = SHIPPED,
+    ) -> None:
         self._tools = tools
         self._journal = journal
         self._record = record
         self._call_prefix = call_prefix
+        self._prompts = prompts
         self._loops = LoopWatch()
         self.end: RoundEnd = "again"
 
@@ -84,7 +94,7 @@ class ToolRounds:
             names: Open WebUI's name by declared name.
             handed_over: names of tools that the caller runs itself; their calls end the turn.
             last: whether no round may follow, asked when this one is over.
-            locale: the user's language.
+            locale: the language in which ECHO speaks to user and model.
         """
         await self._journal.flush()
         requests = [self._request(names, index, call) for index, call in enumerate(calls)]
@@ -107,7 +117,8 @@ class ToolRounds:
             raise
         theirs = [request for request in requests if request.card_id not in outcomes]
         note, notice = self._judge(ours, outcomes, last=last())
-        await self._keep(calls, requests, outcomes, None if theirs else note)
+        words = None if theirs or note is None else self._prompts.text(note, locale)
+        await self._keep(calls, requests, outcomes, words)
         if theirs:
             self.end = "handed_over"
             yield CallsHandedOver(tuple(HandedCall(r.card_id, r.name, _json(r)) for r in theirs))
@@ -117,13 +128,13 @@ class ToolRounds:
 
     def _judge(
         self, requests: Sequence[ToolRequest], outcomes: Mapping[str, ToolOutcome], *, last: bool
-    ) -> tuple[str | None, RoundNotice | None]:
+    ) -> tuple[PromptName | None, RoundNotice | None]:
         verdict = self._loops.add(requests, outcomes)
         if verdict is Verdict.STUCK:
-            return STUCK_NOTE, "stuck"
+            return "note_stuck", "stuck"
         if last:
-            return LAST_ROUND_NOTE, "last_round"
-        return (REPEATS_NOTE, None) if verdict is Verdict.REPEATS else (None, None)
+            return "note_last_round", "last_round"
+        return ("note_repeats", None) if verdict is Verdict.REPEATS else (None, None)
 
     def _request(self, names: Mapping[str, str], index: int, call: FunctionCallPart) -> ToolRequest:
         card_id = f"{self._call_prefix}_{len(self._record.hops)}_{index}"

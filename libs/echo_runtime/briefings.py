@@ -8,21 +8,25 @@ from typing import Any, Final
 
 from echo_aec import Artifact, Asking, EchoAEC, Transient, told
 from echo_constants import ECHO_VERSION, Locale
+from echo_core.alignment import Alignment
 from echo_core.briefing import MODEL_VALUE, Briefing, known, model_entry, news, text_hash, tool_hashes
 from echo_core.draft import Draft
 from echo_core.level_tool import NAME as LEVEL_TOOL
 from echo_core.overlay import NO_OVERLAY, OverlayEntry, Told, overlay_json
 from echo_core.ports import ShadowStore
 from echo_core.prefix import PrefixBreak
-from echo_prompts import pis
+from echo_prompts import PromptBook, PromptName
 from echo_protocol import Backend, ModelInfo, ToolConversion, content_json, text_part
 from echo_runtime.breaks import BREAKS
 from echo_runtime.call import PipeCall
 from echo_runtime.compaction import Frame
 from echo_runtime.drafting import draft_of
 from echo_runtime.history import Rebuilt
+from echo_runtime.host_texts import host_texts
+from echo_runtime.metering import context_stats
 from echo_runtime.placeholders import _resolve_placeholders
 from echo_runtime.pushing import Pushes
+from echo_runtime.settings import Settings
 from echo_runtime.templates import Instructions, Templates
 from echo_runtime.told import SEALED_KEY, sealed_key
 from echo_runtime.turn_context import Anchors
@@ -33,6 +37,9 @@ ORIGINS: Final[Mapping[Backend, str]] = {"ai_studio": "Google AI Studio", "code_
 
 #: Names the model that answers; filled in when it is told, because a turn may change its model.
 MODEL_NOTE: Final = Artifact(id="AEC_modele", attributes={"model": "##MODEL_ID##", "origin": "##MODEL_ORIGIN##"})
+
+#: The directives that are judged anew each turn, as they are named in `echo_prompts`.
+DIRECTIVES: Final[tuple[PromptName, ...]] = ("init", "reminder")
 
 #: Toggles of the chat bar that decide which tools there are. Source: Open WebUI 0.12.4, `features` of a request.
 TOOL_FEATURES: Final = ("code_interpreter", "image_generation", "web_search")
@@ -134,7 +141,13 @@ class Briefings:
         return Frame(system=sealed.system.encode(), tools=sealed.tools.encode())
 
     async def brief(
-        self, call: PipeCall, store: ShadowStore, history: Rebuilt, tools: ToolConversion, model: ModelInfo
+        self,
+        call: PipeCall,
+        store: ShadowStore,
+        history: Rebuilt,
+        tools: ToolConversion,
+        model: ModelInfo,
+        settings: Settings,
     ) -> Briefed:
         """The sealed prompt and tools of a chat, and what the model must be told since.
 
@@ -144,36 +157,26 @@ class Briefings:
             history: its conversation.
             tools: what could be called now.
             model: what answers.
+            settings: when the rules are recalled.
         """
         tells = call.shared.tells_own
         instructions = await self._templates.collect(call, shared=history.shared)
         key = sealed_key(call, shared=history.shared)
-        kept = await store.get_setting(key)
-        if kept is None:
-            kept = await store.claim_setting(key, _sealed(call, instructions.text, tools).to_json())
-            if history.shared:
-                BREAKS.note(PrefixBreak.SECOND_WRITER, call.chat_id)
-        sealed = await _with_selection(call, store, key, Sealed.from_json(kept), tools)
-        anchors = Anchors() if history.shared else call.shared.anchors
-        briefing = _briefing(_pis(sealed.locale) if tells else "", instructions, anchors, tools)
+        sealed, fresh = await _sealed_for(call, store, key, instructions, tools, shared=history.shared)
+        now = self._now(call, history, sealed, instructions, tools)
         overlay, named = history.overlay, None
         if overlay is None:
-            before = known(sealed.told, history.overlays, [*briefing.values, MODEL_VALUE])
+            aligned = now
+            if tells:
+                alignment = await self._alignment(call.prompts, sealed.locale, model, settings, store)
+                aligned = replace(now, alignment=alignment.at(history.chain, opens=fresh))
+            before = known(sealed.told, history.overlays, [*now.values, MODEL_VALUE])
             checkpoint = "" if history.epoch is None else history.epoch.id
-            entry = replace(news(briefing, before, sealed.declared), checkpoint=checkpoint)
-            asking = Asking(
-                question_id=call.user_message_id or history.parent_hash,
-                answer_id=call.message_id,
-                model_id=_told_as(call, history),
-                chain=history.chain,
-                takes=tells,
-            )
-            personal = tells and not history.shared
-            if personal and self._pushes is not None:
-                await self._pushes.fan_out(call.user_id, store, partial(_is_told, history.overlays, sealed.locale))
+            entry = replace(news(aligned, before, sealed.declared), checkpoint=checkpoint)
+            draft = await self._own_draft(call, store, history, sealed.locale) if tells and not history.shared else None
             resolve = partial(_resolve_placeholders, model_id=model.id, model_origin=self._origin)
-            told = partial(_overlay, entry, draft_of(call) if personal else None, resolve, sealed.locale)
-            overlay = await EchoAEC(store).drain_pending_directives(asking, told)
+            build = partial(_overlay, entry, draft, resolve, sealed.locale)
+            overlay = await EchoAEC(store).drain_pending_directives(_asking(call, history, takes=tells), build)
             named = before if tells else None
         return Briefed(
             system=sealed.system.encode() or None,
@@ -181,12 +184,55 @@ class Briefings:
             names={**sealed.names, **tools.original_names},
             overlay=overlay,
             before=named,
-            renewed=partial(_renewed, briefing, sealed),
+            renewed=partial(_renewed, now, sealed),
         )
+
+    async def _own_draft(self, call: PipeCall, store: ShadowStore, history: Rebuilt, locale: Locale) -> Draft | None:
+        """What was prepared for the question; what waits for the user as a whole is brought into the chat before."""
+        if self._pushes is not None:
+            await self._pushes.fan_out(call.user_id, store, partial(_is_told, history.overlays, locale))
+        return draft_of(call)
+
+    def _now(
+        self, call: PipeCall, history: Rebuilt, sealed: Sealed, instructions: Instructions, tools: ToolConversion
+    ) -> Briefing:
+        """What the model is to know; in a chat with several writers nothing that is one person's own."""
+        shared = history.shared
+        anchors = Anchors() if shared else call.shared.anchors
+        echo = _pis(call.prompts, sealed.locale) if call.shared.tells_own else ""
+        hosted = {} if shared else host_texts(call.body, call.metadata, instructions.shown)
+        return replace(_briefing(echo, instructions, anchors, tools), hosted=hosted)
 
     def model_note(self, model: ModelInfo) -> str:
         """The artifact that names a model."""
         return _resolve_placeholders(MODEL_NOTE.xml(), model_id=model.id, model_origin=self._origin)
+
+    async def _alignment(
+        self, prompts: PromptBook, locale: Locale, model: ModelInfo, settings: Settings, store: ShadowStore
+    ) -> Alignment:
+        """The words that open a chat and recall its rules, and how full the chat is."""
+        init, reminder = (
+            _resolve_placeholders(prompts.text(name, locale), model_id=model.id, model_origin=self._origin)
+            for name in DIRECTIVES
+        )
+        window_tokens = min(settings.max_context_tokens, model.window_tokens)
+        return Alignment(
+            init=init,
+            reminder=reminder,
+            fill_percent=100 * (await context_stats(store)).fill_tokens // window_tokens,
+            every_turns=settings.reminder_turns,
+            at_fill_percent=settings.reminder_fill_percent,
+        )
+
+
+def _asking(call: PipeCall, history: Rebuilt, *, takes: bool) -> Asking:
+    return Asking(
+        question_id=call.user_message_id or history.parent_hash,
+        answer_id=call.message_id,
+        model_id=_told_as(call, history),
+        chain=history.chain,
+        takes=takes,
+    )
 
 
 def _renewed(briefing: Briefing, sealed: Sealed, overlay: bytes) -> OverlayEntry:
@@ -239,14 +285,14 @@ def _is_told(overlays: Sequence[bytes], locale: Locale, transient: Transient) ->
     return any(text in overlay for overlay in overlays)
 
 
-def _pis(locale: Locale) -> str:
-    return _resolve_placeholders(pis(locale))
+def _pis(prompts: PromptBook, locale: Locale) -> str:
+    return _resolve_placeholders(prompts.text("pis", locale))
 
 
 def unsealed(call: PipeCall, instructions: str, tools: ToolConversion) -> Briefed:
     """What stands around a conversation that is no chat of Open WebUI's: as it comes, each time anew."""
     return Briefed(
-        system=_system(_pis(call.locale) if call.shared.tells_own else "", instructions) or None,
+        system=_system(_pis(call.prompts, call.locale) if call.shared.tells_own else "", instructions) or None,
         tools=tools.tools_json(),
         names=tools.original_names,
         overlay=NO_OVERLAY,
@@ -261,7 +307,7 @@ def _system(echo: str, instructions: str) -> bytes:
 
 def _sealed(call: PipeCall, instructions: str, tools: ToolConversion) -> Sealed:
     locale = call.locale
-    echo = _pis(locale) if call.shared.tells_own else ""
+    echo = _pis(call.prompts, locale) if call.shared.tells_own else ""
     sealed = Sealed(
         system=_system(echo, instructions).decode(),
         locale=locale,
@@ -285,6 +331,19 @@ def _with_tools(call: PipeCall, sealed: Sealed, tools: ToolConversion) -> Sealed
         selection=_selection(call),
         servers=_servers(call),
     )
+
+
+async def _sealed_for(
+    call: PipeCall, store: ShadowStore, key: str, instructions: Instructions, tools: ToolConversion, *, shared: bool
+) -> tuple[Sealed, bool]:
+    """What is sealed for the chat, and whether that was done just now."""
+    kept = await store.get_setting(key)
+    fresh = kept is None
+    if kept is None:
+        kept = await store.claim_setting(key, _sealed(call, instructions.text, tools).to_json())
+        if shared:
+            BREAKS.note(PrefixBreak.SECOND_WRITER, call.chat_id)
+    return await _with_selection(call, store, key, Sealed.from_json(kept), tools), fresh
 
 
 async def _with_selection(

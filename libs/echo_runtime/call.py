@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from echo_constants import Locale, locale_of
+from echo_prompts import PromptBook
 from echo_runtime.turn_context import TurnContext, shared_context
 
 Emitter = Callable[[dict[str, Any]], Awaitable[Any]]
@@ -39,6 +40,11 @@ class PipeCall:
     def shared(self) -> TurnContext:
         """What ECHO's filters left for this turn."""
         return shared_context(self.metadata)
+
+    @property
+    def prompts(self) -> PromptBook:
+        """The words in which ECHO speaks to the model during this turn."""
+        return self.shared.prompts
 
     @property
     def user_id(self) -> str:

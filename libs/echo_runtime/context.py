@@ -138,7 +138,7 @@ class ContextBuilder:
         if store is None or call.is_api:  # an API caller's own system message counts, each time anew
             briefed = unsealed(call, system_text, tooling.conversion)
         else:
-            briefed = await self._briefings.brief(call, store, history, tooling.conversion, model)
+            briefed = await self._briefings.brief(call, store, history, tooling.conversion, model, settings)
         overlay = join_contents([briefed.overlay, briefed.naming(self._briefings.model_note(model))])
         sent, declared = history.sent(overlay), briefed.tools
         if artist is not None:  # for this one answer; what is declared in the chat stays declared
@@ -157,6 +157,7 @@ class ContextBuilder:
             handed_over=tooling.toolset.handed_over,
             max_rounds=settings.max_tool_rounds,
             locale=call.locale,
+            prompts=call.prompts,
             question=b"" if artist else history.question,
             overlay=overlay,
             **(_drawn(artist, level) if artist else self._routing(call, settings, level, briefed)),

@@ -15,7 +15,6 @@ from echo_core.prefix import PrefixBreak
 from echo_core.records import Shadow
 from echo_core.settled_prefix import SettledPrefix
 from echo_core.suture import Assembly, Verdict, closed, judge
-from echo_prompts import continue_words
 from echo_protocol import ROOT_PARENT, Notice, content_json, text_part, user_parts
 from echo_runtime.adoption import adopted
 from echo_runtime.attachments import Attachments
@@ -275,6 +274,6 @@ class HistoryBuilder:
         if not call.continues:
             hint = content_json("user", user_parts(settler.hint()))
             return {"lead": (*closed(readable), hint), "overlay": answer.overlay_json}
-        asking = content_json("user", [text_part(continue_words(call.locale))])
+        asking = content_json("user", [text_part(call.prompts.text("continue", call.locale))])
         lead = () if readable.contents_json == b"[]" else (*closed(readable), asking)
         return {"lead": lead, "before": answer.visible_text, "former": answer, "overlay": answer.overlay_json}

@@ -12,7 +12,6 @@ from typing import Any, Final
 from echo_constants import EchoError
 from echo_core.ports import GenerateRequest, ModelBackend, ShadowStore
 from echo_core.routing import LEVELS, Level, higher, least_level, level_of
-from echo_prompts import judge_words
 from echo_protocol import (
     Backend,
     Catalogue,
@@ -125,7 +124,7 @@ class Levels:
         backend = await self._backend_for(call, settings)
         try:
             async with asyncio.timeout(self._judge_limit_s):
-                answer = await backend.generate(self._judge_request(question))
+                answer = await backend.generate(self._judge_request(question, call.prompts.text("judge", call.locale)))
             stream = StreamProcessor()
             stream.process(answer)
             said = json.loads(stream.finish().text)
@@ -134,7 +133,7 @@ class Levels:
             return "FLASH"
         return (level_of(said.get("level")) if isinstance(said, dict) else None) or "FLASH"
 
-    def _judge_request(self, question: str) -> GenerateRequest:
+    def _judge_request(self, question: str, words: str) -> GenerateRequest:
         model = self.model("LITE")
         wish: dict[str, Any] = {
             "reasoning_effort": "minimal",
@@ -144,7 +143,7 @@ class Levels:
             model=model.backend_id(self._backend_name),
             body_json=request_json(
                 contents=[content_json("user", [text_part(question)])],
-                system_instruction=content_json("user", [text_part(judge_words())]),
+                system_instruction=content_json("user", [text_part(words)]),
                 generation_config=generation_settings(model, wish, include_thoughts=False).config,
             ),
         )

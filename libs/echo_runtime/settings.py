@@ -25,6 +25,8 @@ class Settings:
         keep_api_history: whether answers to API callers are kept for their next request.
         encrypts_records: whether what is sealed from now on is encrypted on disk.
         cache_files_s: how long Google is asked to keep a chat's large files ready, 0 = not at all.
+        reminder_turns: turns between two reminders of the rules; 0 never.
+        reminder_fill_percent: fill from which the rules are recalled once; 0 never.
     """
 
     model_selection: Mode
@@ -38,6 +40,8 @@ class Settings:
     keep_api_history: bool
     encrypts_records: bool
     cache_files_s: float = 0.0
+    reminder_turns: int
+    reminder_fill_percent: int
 
     @property
     def moves(self) -> bool:
@@ -65,6 +69,8 @@ def settings_of(call: PipeCall, env_base_url: str) -> Settings:
         keep_api_history=admin.KEEP_API_HISTORY,
         encrypts_records=admin.ENCRYPT_RECORDS,
         cache_files_s=60.0 * getattr(admin, "CACHE_FILES_MIN", 0),
+        reminder_turns=admin.REMINDER_TURNS,
+        reminder_fill_percent=admin.REMINDER_FILL,
     )
 
 

@@ -11,7 +11,6 @@ from echo_core.ports import Clock, ShadowStore
 from echo_core.records import Seal, Shadow, VersionLock
 from echo_core.sealing import relink, seal_shadow, signature_rows
 from echo_core.suture import INTERRUPTED, lock_for, unedited
-from echo_prompts import writer_words
 from echo_protocol import assistant_contents, content_json, join_contents, text_part, visible_text
 from echo_runtime import _owui
 from echo_runtime._owui import RowText
@@ -175,7 +174,7 @@ class Settler:
             parts = await self._drafter.parts(self._call, self._attachments, head.message_id, content, files)
         name = self._names.get(head.message_id)
         if parts and name:
-            parts.insert(0, text_part(writer_words(self._call.locale, name)))
+            parts.insert(0, text_part(self._call.prompts.writer(self._call.locale, name)))
         return [content_json("user", parts)] if parts else []
 
     def current_content(self, otherwise: Any) -> Any:

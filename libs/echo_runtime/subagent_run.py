@@ -30,7 +30,6 @@ from echo_events import (
     ToolProgressed,
     TurnEvent,
 )
-from echo_prompts import subagent_question, subagent_words
 from echo_protocol import Backend, ModelInfo, content_json, convert_owui_tools, generation_settings, text_part
 from echo_runtime.call import PipeCall
 from echo_runtime.own_tools import READ_TOOL_OUTPUT, kept_for, output_id
@@ -239,11 +238,12 @@ class Agent:
         routes = {level: self._route(level, with_tools=tools is not None) for level in LEVELS}
         first = routes.pop(self._level)
         today = dt.datetime.fromtimestamp(around.clock.now_s(), dt.UTC).date().isoformat()
-        question = subagent_question(self._locale, self._order.task, self._order.context)
+        prompts = self._around.call.prompts
+        question = prompts.subagent_question(self._locale, self._order.task, self._order.context)
         return TurnPlan(
             model_id=first.model_id,
             contents=[content_json("user", [text_part(question)])],
-            system_instruction=content_json("user", [text_part(subagent_words(self._locale, today))]),
+            system_instruction=content_json("user", [text_part(prompts.subagent(self._locale, today))]),
             tools=tools,
             tool_config=tool_config(tools),
             generation_config=dict(first.generation_config),

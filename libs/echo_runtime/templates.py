@@ -32,11 +32,13 @@ class Instructions:
         text: joined by blank lines, "" when nobody gave any.
         times: values by name.
         places: values by name.
+        shown: each of the templates as Open WebUI's own system message has it, with all values filled in.
     """
 
     text: str
     times: Mapping[str, str]
     places: Mapping[str, str]
+    shown: tuple[str, ...] = ()
 
 
 class Templates:
@@ -61,9 +63,10 @@ class Templates:
         own = await _owui_prompts.of_subagent() if call.metadata.get("internal") is True else ""
         text = "\n\n".join(template for template in (*raw, own) if template)
         if "{{" not in text:
-            return Instructions(text=text, times={}, places={})
+            return Instructions(text=text, times={}, places={}, shown=tuple(raw))
         if not shared and ".variables." in text:
-            text = _owui_prompts.with_own_variables(text, call.metadata, call.user)
+            raw = tuple(_owui_prompts.with_own_variables(one, call.metadata, call.user) for one in raw)
+            text = "\n\n".join(template for template in raw if template)
         values = await self._values(call, set(_VARIABLE.findall(text)))
         open_names = {*TIMES, *PLACES} | ({name for name in values if name.startswith(_PERSONAL)} if shared else set())
         told = {name: value for name, value in values.items() if not (shared and name in PLACES)}
@@ -71,6 +74,7 @@ class Templates:
             text=_VARIABLE.sub(lambda m: m[0] if m[1] in open_names else values.get(m[1], m[0]), text),
             times={name: told[name] for name in TIMES if name in told},
             places={name: told[name] for name in PLACES if name in told},
+            shown=tuple(_VARIABLE.sub(lambda m: values.get(m[1], m[0]), one) for one in raw),
         )
 
     async def _values(self, call: PipeCall, names: set[str]) -> dict[str, str]:

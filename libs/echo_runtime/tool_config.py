@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from echo_constants import Bilingual, Locale
-from echo_core.level_tool import SPEC as NEW_COGNITIVE_LEVEL
+from echo_core.level_tool import level_spec
 from echo_core.ports import ShadowStore
 from echo_protocol import Backend, ModelInfo, ToolConversion, convert_owui_tools, gemini_name
 from echo_runtime.call import PipeCall
@@ -68,7 +68,7 @@ async def tooling_of(
     toolset = tools_of(call, store, extra, chain)
     if not model.capabilities.tools:
         toolset = Toolset(left_out=toolset.left_out)
-    own = (NEW_COGNITIVE_LEVEL,) if moves and model.capabilities.tools else ()
+    own = (level_spec(call.prompts),) if moves and model.capabilities.tools else ()
     functions = convert_owui_tools((*own, *toolset.specs), backend=backend)
     # Source: gemini-cli and opencode-agy-auth: on cloudcode Google's tools stand alone.
     mixes = model.capabilities.mixes_tools and backend == "ai_studio"

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from echo_constants import Locale
+from echo_prompts import SHIPPED, PromptBook
 
 METADATA_KEY: Final = "_echo"
 
@@ -69,6 +70,7 @@ class TurnContext:
         heartbeat: None = the turn may be silent.
         anchors: the person, time and place of the turn.
         display: where the Context Gauge is shown.
+        prompts: the words in which ECHO speaks to the model.
         waits: whether a line of status says at present what the turn waits for.
         waits_begun: how many such lines there were.
     """
@@ -79,6 +81,7 @@ class TurnContext:
     heartbeat: Heartbeat | None = None
     anchors: Anchors = field(default_factory=Anchors)
     display: Display = "page"
+    prompts: PromptBook = SHIPPED
     waits: bool = False
     waits_begun: int = 0
 

@@ -36,6 +36,8 @@ VALVES = SimpleNamespace(
     SAFETY_THRESHOLD="default",
     KEEP_API_HISTORY=True,
     ENCRYPT_RECORDS=False,
+    REMINDER_TURNS=20,
+    REMINDER_FILL=30,
 )
 
 

@@ -13,7 +13,11 @@ Json = dict[str, Any]
 CATALOGUE = Catalogue.load()
 #: The model that stands behind each level.
 MODEL = {level: CATALOGUE.resolve(level, "ai_studio").backend_id("ai_studio") for level in ("LITE", "FLASH", "PRO")}
-JUDGEMENT = {"method": "generateContent", "model": MODEL["LITE"], "body_regex": "which model level"}
+JUDGEMENT = {
+    "method": "generateContent",
+    "model": MODEL["LITE"],
+    "body_regex": "which model level|quel niveau de modèle",
+}
 PLAN = "# Transfer Plan\n\nGoal: the proof."
 
 

@@ -152,7 +152,7 @@ def test_twelve_turns_share_their_prefix_whatever_changes_around_them(
 
     notes = [told(said.asked) for said in last.said]
     assert [[note.id for note in artifacts] for artifacts in notes] == [
-        ["AEC_temps", "AEC_modele"], [], ["AEC_temps"],
+        ["AEC_init", "AEC_temps", "AEC_modele"], [], ["AEC_temps"],
         ["AEC_upgrade"], [],
         ["AEC_upgrade"], [],
         ["AEC_upgrade"], [],
@@ -189,6 +189,23 @@ def test_what_a_user_types_is_no_artifact(live: Live, plain: Client) -> None:
     turn = talk.ask(forged)
     after = talk.body(talk.ask("And now?"))
     assert forged in talk.messages()[turn.user_id]["content"], "the page shows what was typed"
-    assert [[note.id for note in told(said.asked)] for said in after.said] == [["AEC_modele"], []]
+    assert [[note.id for note in told(said.asked)] for said in after.said] == [["AEC_init", "AEC_modele"], []]
     assert '<artifact id=\\"AEC_upgrade' not in json.dumps(after.json["contents"])
     assert '&lt;artifact id=\\"AEC_upgrade' in json.dumps(after.json["contents"])
+
+
+def test_reminders_and_the_model_that_speaks_are_in_the_requests(live: Live, plain: Client) -> None:
+    talk = Conversation(plain, live.sim)
+    with live.valves(MODEL_SELECTION="FLASH", REMINDER_TURNS=2):
+        asked = [talk.ask() for _ in range(4)]
+    with live.valves(MODEL_SELECTION="PRO", REMINDER_TURNS=0):
+        asked += [talk.ask() for _ in range(2)]
+    bodies = [talk.body(turn) for turn in asked]
+    for earlier, later in pairwise(bodies):
+        assert_valid(later)
+        assert_continues(later, earlier)
+    notes = [told(said.asked) for said in bodies[-1].said]
+    assert [[note.id for note in artifacts] for artifacts in notes] == [
+        ["AEC_init", "AEC_modele"], ["AEC_reminder"], [], ["AEC_reminder"], ["AEC_modele"], [],
+    ]  # fmt: skip
+    assert [notes[turn][-1].attributes["model"] in bodies[turn].path for turn in (0, 4)] == [True, True]

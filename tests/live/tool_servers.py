@@ -39,7 +39,7 @@ def openapi_app() -> FastAPI:
 
 def mcp_app() -> Any:
     """`shout` answers, `picture` gives an image."""
-    server = MCPServer("lab")
+    server = MCPServer("lab", instructions="Shout only when asked to.")
 
     @server.tool()
     def shout(text: str) -> str:

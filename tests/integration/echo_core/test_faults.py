@@ -14,7 +14,7 @@ import pytest
 
 from echo_constants import EchoError
 from echo_core import TurnEngine, TurnPlan, TurnRecord
-from echo_core.level_tool import SPEC
+from echo_core.level_tool import level_spec
 from echo_core.ports import GenerateRequest
 from echo_core.records import Shadow
 from echo_core.routing import LEVELS, Level, Route
@@ -33,7 +33,7 @@ from sim_fixture import RunningSim
 CATALOGUE = Catalogue.load()
 MODEL = {level: CATALOGUE.resolve(level, "ai_studio").backend_id("ai_studio") for level in LEVELS}
 LOOK = {"name": "look", "parameters": {"type": "object", "properties": {"at": {"type": "string"}}}}
-TOOLS = convert_owui_tools([LOOK, SPEC]).tools_json()
+TOOLS = convert_owui_tools([LOOK, level_spec()]).tools_json()
 QUESTION = content_json("user", [text_part('Call look {"at": "the moon"} then call look {"at": "the sun"}')])
 NEXT = content_json("user", [text_part("And now?")])
 

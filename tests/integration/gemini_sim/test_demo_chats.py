@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from echo_constants import Locale
-from echo_prompts import continue_words
+from echo_prompts import SHIPPED
 from sim_fixture import RunningSim
 
 MODEL = "/v1beta/models/gemini-3-flash-preview"
@@ -40,7 +40,7 @@ def test_a_french_chat_stays_french(http: httpx.Client, last: str) -> None:
 
 @pytest.mark.parametrize("account", ["en", "fr"])
 def test_going_on_speaks_the_language_of_the_chat_and_not_of_the_account(http: httpx.Client, account: Locale) -> None:
-    said = continue_words(account)
+    said = SHIPPED.text("continue", account)
     french = answer(http, "Bonjour, parle-moi de la mer", "La mer", said)
     english = answer(http, "Tell me about the sea", "The sea", said)
     assert " la " in french and " the " not in french

@@ -8,7 +8,6 @@ import pytest
 
 from echo_constants import AuthError, EchoError, UpstreamError
 from echo_core import PromptBlocked, TokensSpentThinking, TurnEngine, TurnPlan, TurnRecord
-from echo_core.loops import LAST_ROUND_NOTE, REPEATS_NOTE, STUCK_NOTE
 from echo_core.ports import OnWait, ToolProgress, ToolRequest
 from echo_core.tool_rounds import ROUND_NOTICES
 from echo_events import (
@@ -27,6 +26,7 @@ from echo_events import (
     TurnFinished,
     UsageCounted,
 )
+from echo_prompts import SHIPPED
 from scripted import FakeClock, ListJournal, ListMedia, ScriptedBackend, ScriptedTools, call, chunk
 
 USER = b'{"role":"user","parts":[{"text":"Hi"}]}'
@@ -129,7 +129,7 @@ async def test_the_last_round_is_told_to_the_model_and_to_the_user() -> None:
     backend = ScriptedBackend(*steps, [chunk({"text": "enough"}, finish="STOP")])
     events = await run(engine_over(backend), replace(PLAN, locale="fr"))
     responses = [part["functionResponse"]["response"] for part in backend.requests[-1]["contents"][-1]["parts"]]
-    assert responses == [{"output": "a done"}, {"output": "b done", "note": LAST_ROUND_NOTE}]
+    assert responses == [{"output": "a done"}, {"output": "b done", "note": SHIPPED.text("note_last_round", "fr")}]
     [notice] = [event for event in events if isinstance(event, NoticeShown)]
     assert notice == NoticeShown(ROUND_NOTICES["last_round"].fr, "warning")
 
@@ -140,7 +140,8 @@ async def test_a_model_that_repeats_itself_is_told_and_then_asked_for_words() ->
     events = await run(engine_over(backend), replace(PLAN, max_rounds=50))
     contents = backend.requests[-1]["contents"]
     notes = [c["parts"][0]["functionResponse"]["response"].get("note") for c in contents[2::2]]
-    assert notes == [None, None, REPEATS_NOTE, REPEATS_NOTE, STUCK_NOTE]
+    repeats, stuck = (SHIPPED.text(name, "en") for name in ("note_repeats", "note_stuck"))
+    assert notes == [None, None, repeats, repeats, stuck]
     assert backend.requests[-1]["toolConfig"]["functionCallingConfig"] == {"mode": "NONE"}
     assert NoticeShown(ROUND_NOTICES["stuck"].en, "warning") in events
     assert events[-1] == TurnFinished("stop")
@@ -279,7 +280,7 @@ async def test_a_turn_whose_tokens_or_time_are_used_up_is_asked_for_words(limit:
     await run(engine_over(backend), replace(PLAN, **limit))
     assert backend.requests[-1]["toolConfig"]["functionCallingConfig"] == {"mode": "NONE"}
     response = backend.requests[-1]["contents"][-1]["parts"][0]["functionResponse"]["response"]
-    assert response["note"] == LAST_ROUND_NOTE
+    assert response["note"] == SHIPPED.text("note_last_round", "en")
     assert len(backend.requests) == rounds + 1
 
 

@@ -11,7 +11,7 @@ from echo_core.replay import chunk_record, content_record, rebuild, stream_recor
 from echo_core.turn import MAX_WAIT_S, REPAIRS_IN_A_ROW
 from echo_events import TextStreamed, ThoughtStreamed, TurnEvent, TurnFinished
 from echo_gemini_client import ModelOverloaded, StreamBroken
-from echo_prompts import nudge_words
+from echo_prompts import SHIPPED
 from echo_protocol import check_turn_shape, join_contents, parse_contents
 from echo_utils import dumps
 from scripted import FakeClock, ListJournal, ListMedia, ScriptedBackend, ScriptedTools, call, chunk
@@ -93,7 +93,7 @@ class Turn:
 async def test_an_answer_that_is_none_is_asked_for_again_with_a_nudge(bad: list[Any], words: Any) -> None:
     turn = await Turn(bad, [DONE]).run()
     assert turn.events[-1] == TurnFinished("stop")
-    assert turn.sent(1)[-1] == {"role": "user", "parts": [{"text": nudge_words("fr", words)}]}
+    assert turn.sent(1)[-1] == {"role": "user", "parts": [{"text": SHIPPED.nudge("fr", words)}]}
     assert turn.sent(1)[1]["role"] == "model"
     turn.assert_every_request_is_valid()
     turn.assert_log_rebuilds_the_record()
@@ -121,7 +121,7 @@ async def test_a_broken_stream_goes_on_where_it_stopped() -> None:
     assert turn.shown == turn.record.transcript.text == "Half of the moon"
     assert turn.sent(1)[1:] == [
         {"role": "model", "parts": [{"text": "Half of "}]},
-        {"role": "user", "parts": [{"text": nudge_words("fr", "go_on")}]},
+        {"role": "user", "parts": [{"text": SHIPPED.nudge("fr", "go_on")}]},
     ]
     turn.assert_every_request_is_valid()
     turn.assert_log_rebuilds_the_record()

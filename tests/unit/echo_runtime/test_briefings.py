@@ -1,6 +1,7 @@
 """What is sealed for a chat, when it is sealed anew, and whose words are in it."""
 
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -9,14 +10,17 @@ from echo_aec import EchoAEC, Transient, parse_artifact
 from echo_constants import ECHO_VERSION, LOCALES, Locale
 from echo_core.draft import Draft
 from echo_core.overlay import NO_OVERLAY, parse_overlay
-from echo_prompts import pis
+from echo_core.usage import ContextStats
+from echo_prompts import SHIPPED, PromptBook
 from echo_protocol import Catalogue, convert_owui_tools
 from echo_runtime import PipeCall, _owui_prompts, _resolve_placeholders
 from echo_runtime._owui_prompts import KeptTemplates
 from echo_runtime.breaks import BREAKS
 from echo_runtime.briefings import Briefed, Briefings
 from echo_runtime.history import Rebuilt
+from echo_runtime.metering import CONTEXT_STATS_KEY
 from echo_runtime.placeholders import MODEL_PLACEHOLDERS
+from echo_runtime.settings import settings_of
 from echo_runtime.templates import Templates
 from echo_runtime.turn_context import DRAFT_KEY, OWN_CONTEXT, TurnContext
 from echo_state_manager import MemoryShadowStore
@@ -43,10 +47,27 @@ def kept(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     return texts
 
 
+VALVES = SimpleNamespace(
+    MODEL_SELECTION="FLASH",
+    ECHO_MAX_CONTEXT_SIZE=1_000_000,
+    GEMINI_BASE_URL="",
+    MAX_TOOL_ROUNDS=5,
+    TOOL_TIMEOUT_S=9,
+    SAFETY_THRESHOLD="default",
+    KEEP_API_HISTORY=True,
+    ENCRYPT_RECORDS=False,
+    REMINDER_TURNS=20,
+    REMINDER_FILL=30,
+)
+
+
 class Chat:
     """Asks again and again in one chat."""
 
-    def __init__(self) -> None:
+    def __init__(self, **valves: Any) -> None:
+        self.valves = SimpleNamespace(**(vars(VALVES) | valves))
+        self.prompts = SHIPPED
+        self.system = ""
         self.store = MemoryShadowStore()
         self.overlays: list[bytes] = []
         self.metadata: dict[str, Any] = {"chat_id": "c", "tool_ids": ["t"]}
@@ -60,12 +81,19 @@ class Chat:
         context = {"messages": [{"role": "system", "content": prompt}]}
         ids = {"user_message_id": question or f"u{self.asked}", "message_id": f"a{self.asked}"}
         metadata = self.metadata | ids | {"chat_context": context}
-        call = PipeCall(body={"model": "m"}, user=self.user, metadata=metadata, valves=None, tools={})
+        messages = [{"role": "system", "content": self.system}] if self.system else []
+        call = PipeCall(
+            body={"model": "m", "messages": messages}, user=self.user, metadata=metadata, valves=self.valves, tools={}
+        )
+        call.shared.prompts = self.prompts
         specs = [{"name": name, "description": "", "parameters": {}} for name in self.tools]
-        history = Rebuilt(contents=(), overlays=tuple(self.overlays), chain=tuple(self.chain), shared=shared)
+        history = Rebuilt(
+            contents=(), overlays=tuple(self.overlays), chain=(*self.chain, ids["user_message_id"]), shared=shared
+        )
         briefings = Briefings(Templates(FakeClock()), "ai_studio")
         model = Catalogue.load().resolve("MODEL_FLASH", "ai_studio")
-        briefed = await briefings.brief(call, self.store, history, convert_owui_tools(specs), model)
+        settings = settings_of(call, "")
+        briefed = await briefings.brief(call, self.store, history, convert_owui_tools(specs), model, settings)
         self.overlays.append(briefed.overlay)
         self.chain += [metadata["user_message_id"], metadata["message_id"]]
         return briefed
@@ -76,15 +104,24 @@ def system_of(briefed: Briefed) -> str:
     return str(json.loads(briefed.system)["parts"][0]["text"])
 
 
-def notes_of(briefed: Briefed) -> list[str]:
+def all_notes_of(briefed: Briefed) -> list[str]:
     return [note for entry in parse_overlay(briefed.overlay) for note in entry.notes]
+
+
+def notes_of(briefed: Briefed) -> list[str]:
+    """Those that are not in every chat's first message."""
+    return [note for note in all_notes_of(briefed) if parse_artifact(note).id != "AEC_init"]
+
+
+def kinds_of(briefed: Briefed) -> list[str]:
+    return [parse_artifact(note).id for note in all_notes_of(briefed)]
 
 
 async def test_the_instructions_of_all_stand_in_their_order_behind_echos_own() -> None:
     briefed = await Chat().ask("User's own.")
     assert system_of(briefed).startswith("# Who you are")
     assert system_of(briefed).endswith("Model.\n\nFolder of Ada.\n\nUser's own.")
-    assert briefed.overlay == NO_OVERLAY
+    assert notes_of(briefed) == []
 
 
 async def test_names_of_what_changes_stay_and_their_values_are_told() -> None:
@@ -173,7 +210,8 @@ async def test_with_several_writers_nothing_of_one_person_is_sent() -> None:
     assert "Ada" not in system_of(together) + together.overlay.decode()
     assert system_of(together).endswith("Model.\n\nChat in {{USER_LOCATION}}.")
     chat.user = {"id": "v", "name": "Bob", "info": {"location": "Lyon"}}
-    assert await chat.ask("Bob's own.", shared=True) == together
+    later = await chat.ask("Bob's own.", shared=True)
+    assert (later.system, later.tools, later.overlay) == (together.system, together.tools, NO_OVERLAY)
 
 
 async def test_another_writer_who_answers_an_earlier_question_again_is_not_told_what_its_writer_was() -> None:
@@ -264,6 +302,74 @@ async def test_a_chat_that_begins_switched_off_has_only_its_own_instructions(kep
 
 @pytest.mark.parametrize("locale", LOCALES)
 def test_the_sealed_prompt_names_no_model_and_leaves_no_placeholder(locale: Locale) -> None:
-    assert not any(name in pis(locale) for name in MODEL_PLACEHOLDERS)
-    assert "##" not in _resolve_placeholders(pis(locale)).replace("\n# ", "")
-    assert ECHO_VERSION in _resolve_placeholders(pis(locale))
+    assert not any(name in SHIPPED.text("pis", locale) for name in MODEL_PLACEHOLDERS)
+    assert "##" not in _resolve_placeholders(SHIPPED.text("pis", locale)).replace("\n# ", "")
+    assert ECHO_VERSION in _resolve_placeholders(SHIPPED.text("pis", locale))
+
+
+async def test_a_chat_is_opened_once_and_on_each_branch_that_begins_anew() -> None:
+    chat = Chat()
+    assert kinds_of(await chat.ask()) == ["AEC_init"]
+    assert (await chat.ask()).overlay == NO_OVERLAY
+    chat.overlays, chat.chain = [], []
+    assert kinds_of(await chat.ask(question="edited")) == ["AEC_init"]
+
+
+async def test_the_rules_are_recalled_every_twenty_turns_of_the_chain() -> None:
+    chat = Chat()
+    told = [kinds_of(await chat.ask()) for _ in range(41)]
+    assert [n for n, kinds in enumerate(told, 1) if "AEC_reminder" in kinds] == [20, 40]
+
+
+@pytest.mark.parametrize(("every", "expected"), [(3, [3, 6, 9]), (0, [])])
+async def test_the_administrator_says_how_often(every: int, expected: list[int]) -> None:
+    chat = Chat(REMINDER_TURNS=every)
+    told = [kinds_of(await chat.ask()) for _ in range(10)]
+    assert [n for n, kinds in enumerate(told, 1) if "AEC_reminder" in kinds] == expected
+
+
+async def test_a_full_context_brings_one_reminder_and_none_when_switched_off() -> None:
+    for at, expected in ((30, [3]), (0, [])):
+        chat = Chat(REMINDER_FILL=at)
+        told = []
+        for fill_tokens in (0, 299_999, 300_000, 310_000, 450_000):
+            await chat.store.save_setting(CONTEXT_STATS_KEY, ContextStats(prompt_tokens=fill_tokens).to_json())
+            told.append(kinds_of(await chat.ask()))
+        assert [n for n, kinds in enumerate(told, 1) if "AEC_reminder" in kinds] == expected
+
+
+async def test_another_prompt_of_the_administrator_reaches_a_living_chat_as_an_upgrade_and_not_its_sealed_one() -> None:
+    chat = Chat()
+    first = await chat.ask()
+    chat.prompts = PromptBook({("pis", "en"): "Be a pirate, ##ECHO_VERSION##."})
+    second = await chat.ask()
+    assert second.system == first.system
+    [upgrade] = map(parse_artifact, notes_of(second))
+    assert upgrade.id == "AEC_upgrade"
+    [item] = upgrade.items
+    assert (item.tag, item.text) == ("echo", f"Be a pirate, {ECHO_VERSION}.")
+    assert (await chat.ask()).overlay == NO_OVERLAY
+    chat.prompts = SHIPPED
+    [back] = map(parse_artifact, notes_of(await chat.ask()))
+    assert back.items[0].text.startswith("# Who you are")
+    fresh = Chat()
+    fresh.prompts = PromptBook({("pis", "en"): "Be a pirate."})
+    assert system_of(await fresh.ask()).startswith("Be a pirate.")
+
+
+async def test_what_the_host_adds_is_told_once_and_again_when_it_changes_or_goes() -> None:
+    chat = Chat()
+
+    async def told(added: str) -> list[tuple[str, str, str]]:
+        chat.system = "\n".join(["Model.", "Folder of Ada.", "Mine.", added])
+        notes = map(parse_artifact, notes_of(await chat.ask("Mine.")))
+        return [(i.attributes["name"], i.attributes["change"], i.text) for note in notes for i in note.items]
+
+    skill = '<skill id="tea" name="Tea">\nBoil.\n</skill>'
+    assert await told(skill) == [("skill:tea", "added", skill)]
+    assert await told(skill) == []
+    hot = skill.replace("Boil.", "Boil twice.")
+    assert await told(f"{hot}\nBe kind.") == [("skill:tea", "changed", hot), ("text", "added", "Be kind.")]
+    assert await told("Be kind.") == [("skill:tea", "removed", "")]
+    assert await told("") == [("text", "removed", "")]
+    assert await told("") == []

@@ -32,6 +32,8 @@ def a_call(selection: str, content: Any = "Prove it.", **metadata: Any) -> tuple
         SAFETY_THRESHOLD="default",
         KEEP_API_HISTORY=True,
         ENCRYPT_RECORDS=False,
+        REMINDER_TURNS=20,
+        REMINDER_FILL=30,
     )
     call = PipeCall(
         body={"messages": [{"role": "user", "content": content}]},

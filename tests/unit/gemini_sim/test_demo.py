@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from echo_prompts import continue_words, writer_words
+from echo_prompts import SHIPPED
 from echo_workers.gemini_sim.core.demo.answer import plan, thought
 from echo_workers.gemini_sim.core.demo.picture import png
 from echo_workers.gemini_sim.core.demo.prose import long_text
@@ -142,7 +142,9 @@ def test_a_request_below_the_minimum_of_the_cache_says_so(cached: int, prompt: i
     assert ("commence à 100 jetons" in text_of("Bonjour", facts=facts)) is note
 
 
-@pytest.mark.parametrize("said", [continue_words("en"), f"{writer_words('fr', 'Zoé')}\n{continue_words('fr')}"])
+@pytest.mark.parametrize(
+    "said", [SHIPPED.text("continue", "en"), f"{SHIPPED.writer('fr', 'Zoé')}\n{SHIPPED.text('continue', 'fr')}"]
+)
 @pytest.mark.parametrize("locale", ["en", "fr"])
 def test_continuing_goes_on_with_prose_and_not_with_the_instruction(said: str, locale: Any) -> None:
     told = text_of(said, locale=locale)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from echo_constants import LOCALES, Locale
-from echo_prompts import continue_words
+from echo_prompts import SHIPPED
 
 _ARTIFACT: Final = re.compile(r"<artifact\b.*?</artifact>", re.DOTALL | re.IGNORECASE)
 #: Small words that tell the language. Words that both languages have ("on", "plus", "me") are left out.
@@ -93,7 +93,7 @@ def language_of(text: str, earlier: Sequence[str] = ()) -> Locale:
 
 def goes_on(prompt: str) -> bool:
     """Whether a message is ECHO's request to continue the last answer, possibly behind the name of its writer."""
-    return prompt.endswith(tuple(continue_words(locale) for locale in LOCALES))
+    return prompt.endswith(tuple(SHIPPED.text("continue", locale) for locale in LOCALES))
 
 
 def _french_lead(text: str) -> int:
