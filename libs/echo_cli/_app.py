@@ -35,6 +35,7 @@ COMMANDS: Final = (
     "doctor",
     "verify",
     "repair",
+    "prompts",
     "backup",
     "export",
 )

@@ -2,6 +2,7 @@
 
 $ECHO_DATA_DIR
 ├── identity.db
+├── prompts.db                             an administrator's own prompts, once there are any
 ├── users/{uid}/chats/{cid}/session.db     {uid} = owner of the chat; {cid} = "_api" for callers without a chat,
 │                                          "_imported" for records whose chat is yet to be seen
 ├── users/{uid}/files/                     vault
@@ -116,6 +117,11 @@ class EchoPaths:
     def identity_db(self) -> Path:
         """Accounts, quota cache, jobs and the chat index of the whole instance."""
         return self.root / "identity.db"
+
+    @property
+    def prompts_db(self) -> Path:
+        """The administrator's own prompts, all versions."""
+        return self.root / "prompts.db"
 
     @property
     def qdrant_dir(self) -> Path:

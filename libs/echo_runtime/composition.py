@@ -29,6 +29,7 @@ from echo_runtime.live_catalogue import LiveCatalogue
 from echo_runtime.local_quota import LocalQuota
 from echo_runtime.metering import PriceList
 from echo_runtime.orchestrator import Orchestrator
+from echo_runtime.prompt_desk import PromptDesk
 from echo_runtime.pushing import Pushes
 from echo_runtime.recovery import Recovery
 from echo_runtime.scopes import Scopes
@@ -38,6 +39,7 @@ from echo_runtime.vaults import Vaults
 from echo_state_manager import SessionStores
 from echo_state_manager.crypto import MasterSecret, master_secret
 from echo_state_manager.identity import IdentityStore
+from echo_state_manager.prompts import PromptStore
 
 #: The backend that this version talks to.
 BACKEND: Final[Backend] = "ai_studio"
@@ -141,6 +143,7 @@ def assemble(shared: Services, env: Mapping[str, str]) -> Orchestrator:
         catalogue=live,
         prices=PriceList(catalogue, shared.clock),
         hud=Hud(stores, quota, quota, live.now, shared.clock),
+        prompts=PromptDesk(PromptStore(shared.paths.prompts_db, shared.clock)),
         clock=shared.clock,
         drafter=drafter,
         pushes=pushes,

@@ -39,6 +39,7 @@ from echo_runtime.live_catalogue import LiveCatalogue
 from echo_runtime.locking import VersionLocker
 from echo_runtime.media import OwuiMediaStore
 from echo_runtime.metering import PriceList
+from echo_runtime.prompt_desk import PromptDesk
 from echo_runtime.pushing import Pushes
 from echo_runtime.scopes import Scopes
 from echo_runtime.sealing import AnswerSealer
@@ -68,6 +69,7 @@ class Orchestrator:
         catalogue: what is known of models, kept fresh between turns.
         prices: what requests cost.
         hud: shows the Context Gauge and counts requests.
+        prompts: the words in which ECHO speaks to models.
         clock: time.
         drafter: prepares questions before the pipe is called.
         pushes: takes what the model is to be told with its next question.
@@ -85,6 +87,7 @@ class Orchestrator:
         catalogue: LiveCatalogue,
         prices: PriceList,
         hud: Hud,
+        prompts: PromptDesk,
         clock: Clock,
         drafter: Drafter,
         pushes: Pushes,
@@ -98,6 +101,7 @@ class Orchestrator:
         self._catalogue = catalogue
         self._prices = prices
         self._hud = hud
+        self._prompts = prompts
         self._clock = clock
         self.drafter = drafter
         self.pushes = pushes
@@ -107,6 +111,7 @@ class Orchestrator:
         """A streaming response, a `chat.completion` object, or a task's text."""
         if call.task:
             return await self._task(call)
+        call.shared.prompts = await self._prompts.book()
         await run_missing_stages(call)
         if call.streams:
             stream = kept_alive(self._sse(call), call, self._clock)
@@ -266,6 +271,7 @@ class Orchestrator:
         await self._hud.aclose()
         await self._catalogue.aclose()
         await self._backends.aclose()
+        await self._prompts.aclose()
 
     def _cached(
         self,

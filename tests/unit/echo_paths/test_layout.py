@@ -12,6 +12,7 @@ PATHS = EchoPaths(ROOT)
 
 def test_the_layout_is_the_documented_one() -> None:
     assert PATHS.identity_db == ROOT / "identity.db"
+    assert PATHS.prompts_db == ROOT / "prompts.db"
     assert PATHS.session_db("u1", "c1") == ROOT / "users/u1/chats/c1/session.db"
     assert PATHS.api_session_db("u1") == ROOT / "users/u1/chats/_api/session.db"
     assert PATHS.files_dir("u1") == ROOT / "users/u1/files"
