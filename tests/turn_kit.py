@@ -12,6 +12,7 @@ from echo_http import SystemClock
 from echo_paths import EchoPaths
 from echo_runtime import PipeCall
 from echo_runtime.composition import Services, assemble
+from echo_runtime.document_desk import DocumentDesk
 from echo_runtime.keys import KeyRing
 from echo_runtime.orchestrator import Orchestrator
 from echo_state_manager import SessionStores
@@ -100,7 +101,14 @@ async def pipe(folder: Path, sim: RunningSim, *, clock: Clock | None = None) -> 
     clock, paths = clock or SystemClock(), EchoPaths(folder)
     identity = IdentityStore(paths.identity_db, master_secret({"WEBUI_SECRET_KEY": "kit"}), clock)
     sessions = SessionStores(paths, clock)
-    services = Services(clock=clock, paths=paths, identity=identity, sessions=sessions, keys=KeyRing(identity, KEY))
+    services = Services(
+        clock=clock,
+        paths=paths,
+        identity=identity,
+        sessions=sessions,
+        keys=KeyRing(identity, KEY),
+        documents=DocumentDesk(paths),
+    )
     orchestrator = assemble(services, {})
     yield Kit(orchestrator, sim)
     await orchestrator.aclose()

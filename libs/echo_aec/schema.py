@@ -62,7 +62,7 @@ SCHEMA: Final[Mapping[ArtifactId, Kind]] = MappingProxyType(
         "AEC_modele": Kind(attributes=("model", "origin")),
         "AEC_temps": _VALUES,
         "AEC_lieu": _VALUES,
-        "AEC_smart_context": Kind(attributes=("name", "type")),
+        "AEC_smart_context": Kind(attributes=("name", "type", "document")),
         "AEC_context_checkpoint": Kind(
             attributes=("checkpoint",),
             items=MappingProxyType(

@@ -50,6 +50,8 @@ def sniff(head: bytes, declared: str = "") -> str:
         head: its first `SNIFF_BYTES`, or all of it.
         declared: what somebody says it is; decides only between sound and picture of one container.
     """
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")) and decode_text(head) is not None:
+        return ""  # UTF-16 begins like a rare frame of MPEG sound
     for magic, mime_type in _MAGIC:
         if head.startswith(magic):
             return mime_type

@@ -71,6 +71,10 @@ FILE_REFUSED: Final = Bilingual(
     en="Google could not process {name}; the model does not see it.",
     fr="Google n'a pas pu traiter {name} ; le modèle ne le voit pas.",
 )
+READING: Final = Bilingual(en="Reading {name}…", fr="Lecture de {name}…")
+READING_PERCENT: Final = Bilingual(en="Reading {name}… {percent} %", fr="Lecture de {name}… {percent} %")
+READING_ROWS: Final = Bilingual(en="Reading {name}… {rows} rows", fr="Lecture de {name}… {rows} lignes")
+READ: Final = Bilingual(en="{name} has been read.", fr="{name} est lu.")
 UPLOADING: Final = Bilingual(en="Sending {name} to Google…", fr="Envoi de {name} à Google…")
 UPLOADED: Final = Bilingual(en="{name} is at Google for 48 hours.", fr="{name} est chez Google pour 48 heures.")
 #: Names of attachments that have none.

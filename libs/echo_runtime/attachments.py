@@ -15,6 +15,7 @@ import anyio
 from anyio import to_thread
 
 from echo_constants import Bilingual
+from echo_ingestion import DocumentError
 from echo_protocol import Notice, Part, TextPart, file_data_part, inline_data_part, text_part
 from echo_protocol.attached import attached_text, spelled, vault_part, video_links
 from echo_protocol.media import data_uri, item_part
@@ -22,6 +23,7 @@ from echo_protocol.sniffing import SNIFF_BYTES, decode_text, sniff
 from echo_runtime import _owui_files
 from echo_runtime import attachment_notes as notes
 from echo_runtime.call import PipeCall
+from echo_runtime.document_desk import DocumentReader, preview_xml, whole_text
 from echo_runtime.pdfs import MAX_PDF_BYTES, UnusablePdf, opened
 from echo_runtime.pictures import MAX_PICTURE_BYTES, UnreadablePicture, fitted
 from echo_state_manager.vault import Vault
@@ -49,6 +51,8 @@ _PLAYED: Final = frozenset(
         "video/3gpp",
     }
 )  # fmt: skip
+#: Text by its bytes, but more than that to a reader.
+_READ_ANYWAY: Final = (".csv", ".tsv", ".tab", ".html", ".htm", ".xhtml", ".eml", ".rtf")
 _SENT_PICTURES: Final = ("image/heic", "image/heif")
 
 
@@ -58,20 +62,30 @@ class Attachments:
     Args:
         call: whose rights count.
         vault: where large files are kept; None where nothing may be kept (temporary chats, several writers).
+        documents: reads what is neither text nor media; None leaves that to Open WebUI.
     """
 
-    def __init__(self, call: PipeCall, vault: Vault | None) -> None:
+    def __init__(self, call: PipeCall, vault: Vault | None, documents: DocumentReader | None = None) -> None:
         self._call = call
         self._vault = vault
+        self._documents = documents
+        self._previews: list[str] = []
         self.notices: list[Notice] = []
 
     async def parts(self, content: Any, files: Sequence[Any] = ()) -> list[Part]:
-        """`read` in one list."""
+        """`read` in one list, with the previews first."""
         words, attached = await self.read(content, files)
-        return [*words, *attached]
+        return [*map(text_part, self.take_previews()), *words, *attached]
+
+    def take_previews(self) -> tuple[str, ...]:
+        """The artifacts that stand for documents of what was read since the last call."""
+        previews, self._previews = tuple(self._previews), []
+        return previews
 
     async def read(self, content: Any, files: Sequence[Any] = ()) -> tuple[list[Part], list[Part]]:
         """The parts of one user message: its words and pictures, and the videos that it links with its files.
+
+        Long documents are in neither: `take_previews` has what stands for them.
 
         Args:
             content: text or OpenAI content blocks, pictures as data URIs.
@@ -104,7 +118,7 @@ class Attachments:
         part = await self._data(uri[0], uri[1], "", budget)
         if isinstance(part, TextPart):
             return {"type": "text", "text": part.text}
-        body = part.wire.get("inlineData")
+        body = part.wire.get("inlineData") if part is not None else None
         if body is None:
             return item
         return {"type": "image_url", "image_url": {"url": f"data:{body['mimeType']};base64,{body['data']}"}}
@@ -113,7 +127,7 @@ class Attachments:
         uri = data_uri(item)
         return item_part(item) if uri is None else await self._data(uri[0], uri[1], "", budget)
 
-    async def _data(self, declared: str, encoded: str, name: str, budget: "_Budget") -> Part:
+    async def _data(self, declared: str, encoded: str, name: str, budget: "_Budget") -> Part | None:
         """A data URI; decoded in a thread, because pictures have megabytes."""
         try:
             data = await to_thread.run_sync(_decoded, encoded)
@@ -144,11 +158,12 @@ class Attachments:
                 path=found.path,
                 size_bytes=found.size_bytes,
                 extracted=found.text,
+                file_id=file_id,
             ),
             budget,
         )
 
-    async def _file(self, found: "_Found", budget: "_Budget") -> Part:
+    async def _file(self, found: "_Found", budget: "_Budget") -> Part | None:
         if not found.size_bytes:
             return self._left_out(notes.EMPTY, found.name)
         mime_type = sniff(await found.head(SNIFF_BYTES), found.declared)
@@ -158,6 +173,8 @@ class Attachments:
             return await self._pdf(found, budget)
         if mime_type in _PLAYED:
             return await self._media(found, mime_type, budget)
+        if self._documents is not None and (mime_type or not await _is_short_text(found)):
+            return await self._document(self._documents, found, mime_type, budget)
         cut = found.size_bytes > MAX_TEXT_BYTES
         text = None if mime_type else decode_text(await found.head(MAX_TEXT_BYTES), cut=cut)
         if text is not None:
@@ -165,6 +182,32 @@ class Attachments:
         if found.extracted:
             return self._text(found.name, found.extracted, len(found.extracted.encode()), budget)
         return self._left_out(notes.UNKNOWN_TYPE, found.name, kind=mime_type or found.declared or "?")
+
+    async def _document(
+        self, documents: DocumentReader, found: "_Found", mime_type: str, budget: "_Budget"
+    ) -> Part | None:
+        """Whole where it is short and there is room, else its preview, which goes before the words."""
+        name = found.name or notes.NAMELESS.render(self._call.locale)
+        try:
+            opened = await documents.open(
+                found.data if found.path is None else found.path,
+                name=name,
+                mime_type=mime_type or found.declared,
+                file_id=found.file_id,
+                chars=MAX_TEXT_BYTES + 1,
+            )
+        except DocumentError as error:
+            log.info("a document of %d bytes was not read: %s", found.size_bytes, error)
+            if found.extracted:
+                return self._text(found.name, found.extracted, len(found.extracted.encode()), budget)
+            return self._left_out(error.sentence, name, **error.fields)
+        text = whole_text(opened)
+        size_bytes = len(text.encode()) if opened.document.chars <= MAX_TEXT_BYTES else opened.document.chars
+        short = opened.document.text_is_all and size_bytes <= min(MAX_TEXT_BYTES, budget.text_bytes)
+        if opened.kept and not short:
+            self._previews.append(preview_xml(opened, name))
+            return None
+        return self._text(name, text, size_bytes, budget)
 
     async def _picture(self, found: "_Found", mime_type: str, budget: "_Budget") -> Part:
         if found.size_bytes > _MAX_PICTURE_FILE_BYTES:
@@ -252,6 +295,7 @@ class _Found:
         data: bytes = b"",
         path: Path | None = None,
         extracted: str = "",
+        file_id: str = "",
     ) -> None:
         self.name = name
         self.declared = declared
@@ -259,6 +303,7 @@ class _Found:
         self.data = data
         self.path = path
         self.extracted = extracted
+        self.file_id = file_id
 
     def holding(self, data: bytes) -> "_Found":
         """The same attachment with these bytes."""
@@ -281,6 +326,18 @@ class _Found:
 def _harmless(parts: Iterable[Part]) -> list[Part]:
     """The parts with text that can pass for no artifact."""
     return [text_part(defused(part.text)) if isinstance(part, TextPart) else part for part in parts]
+
+
+async def _is_short_text(found: "_Found") -> bool:
+    """Whether a file needs no reader: UTF-8 that fits into the message and is no table, page or mail."""
+    if found.size_bytes > MAX_TEXT_BYTES or found.name.lower().endswith(_READ_ANYWAY):
+        return False
+    data = await found.whole()
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return decode_text(data) is not None
 
 
 def _decoded(encoded: str) -> bytes:

@@ -19,6 +19,7 @@ from echo_runtime.backends import Backends
 from echo_runtime.briefings import Briefings
 from echo_runtime.compaction import Compactor
 from echo_runtime.context import ContextBuilder
+from echo_runtime.document_desk import DocumentDesk
 from echo_runtime.drafting import Drafter
 from echo_runtime.file_backend import FileBackends
 from echo_runtime.history import HistoryBuilder
@@ -53,6 +54,7 @@ class Services:
         identity: accounts, keys and the chat index.
         sessions: the records of chats.
         keys: finds the key of whoever asks.
+        documents: what users attached, read.
         secret: what encrypted files are under; None where there is none.
     """
 
@@ -61,6 +63,7 @@ class Services:
     identity: IdentityStore
     sessions: SessionStores
     keys: KeyRing
+    documents: DocumentDesk
     secret: MasterSecret | None = None
 
     @property
@@ -92,6 +95,7 @@ def services() -> Services:
             identity=identity,
             sessions=SessionStores(paths, clock, secret),
             keys=KeyRing(identity, os.environ),
+            documents=DocumentDesk(paths, Vaults(paths, secret)),
             secret=secret,
         )
     return found
@@ -125,7 +129,7 @@ def assemble(shared: Services, env: Mapping[str, str]) -> Orchestrator:
     stores = ChatStores(shared.sessions, shared.clock)
     quota = LocalQuota(shared.identity, shared.clock)
     scopes = Scopes(catalogue)
-    drafter = Drafter(stores, shared.vaults)
+    drafter = Drafter(stores, shared.vaults, documents=shared.documents)
     pushes = Pushes(shared.sessions, shared.identity, shared.clock)
     return Orchestrator(
         backends=backends,
@@ -133,11 +137,12 @@ def assemble(shared: Services, env: Mapping[str, str]) -> Orchestrator:
         stores=stores,
         contexts=ContextBuilder(
             levels,
-            HistoryBuilder(stores, scopes, shared.clock, shared.vaults, drafter),
+            HistoryBuilder(stores, scopes, shared.clock, shared.vaults, drafter, shared.documents),
             ApiHistory(scopes),
             Briefings(Templates(shared.clock), BACKEND, pushes),
             Compactor(partial(levels.model, "APOLLO"), BACKEND, shared.clock),
             BACKEND,
+            shared.documents,
         ),
         scopes=scopes,
         catalogue=live,

@@ -30,6 +30,7 @@ from echo_runtime.briefings import Briefed, Briefings, unsealed
 from echo_runtime.call import PipeCall
 from echo_runtime.chains import RequestChain, SavedChain
 from echo_runtime.compaction import Compactor, Frame
+from echo_runtime.document_desk import DocumentDesk, DocumentReader
 from echo_runtime.drawing import NOT_ALLOWED, may_draw, recent
 from echo_runtime.history import HistoryBuilder, Rebuilt
 from echo_runtime.levels import Levels
@@ -93,6 +94,7 @@ class ContextBuilder:
         briefings: seals what stands around a chat's conversation.
         compactor: keeps chats within their context.
         backend_name: whose model ids are used.
+        documents: reads what API callers attach; None where only what is text already counts.
     """
 
     def __init__(
@@ -103,6 +105,7 @@ class ContextBuilder:
         briefings: Briefings,
         compactor: Compactor,
         backend_name: Backend,
+        documents: DocumentDesk | None = None,
     ) -> None:
         self._levels = levels
         self._histories = histories
@@ -110,6 +113,7 @@ class ContextBuilder:
         self._briefings = briefings
         self.compactor = compactor
         self.backend_name = backend_name
+        self._documents = documents
 
     def model(self, level: str) -> ModelInfo:
         """The model behind an abstract level (`LITE`, `FLASH`, `PRO`)."""
@@ -232,7 +236,9 @@ class ContextBuilder:
         self, call: PipeCall, messages: Sequence[Mapping[str, Any]], store: ShadowStore | None, reader: Reader
     ) -> Rebuilt:
         """The conversation of a caller that sends all of it, with media and files that Gemini takes."""
-        attachments = Attachments(call, None)
+        # What an API caller attached is kept where its answers are.
+        documents = DocumentReader(call, self._documents, keeps=store is not None) if self._documents else None
+        attachments = Attachments(call, None, documents)
         messages = await attachments.cleaned(messages)
         if store is None:
             history = Rebuilt(contents=retold(messages, reader))

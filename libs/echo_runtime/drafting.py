@@ -10,6 +10,7 @@ from echo_events import NoticeShown
 from echo_protocol import Part
 from echo_runtime.attachments import Attachments
 from echo_runtime.call import PipeCall
+from echo_runtime.document_desk import DocumentDesk, DocumentReader
 from echo_runtime.stores import ChatStores
 from echo_runtime.turn_context import DRAFT_KEY
 from echo_runtime.vaults import Vaults
@@ -30,6 +31,7 @@ class Drafter:
     Args:
         stores: the records of chats.
         vaults: the files of users; None where large attachments are not kept.
+        documents: reads what is attached; None where only what is text already counts.
         sources: what adds to a message, in the order in which their parts stand.
     """
 
@@ -38,10 +40,12 @@ class Drafter:
         stores: ChatStores,
         vaults: Vaults | None = None,
         sources: Sequence[DraftSource] = (),
+        documents: DocumentDesk | None = None,
     ) -> None:
         self._stores = stores
         self._vaults = vaults
         self._sources = tuple(sources)
+        self._documents = documents
 
     async def prepare(self, call: PipeCall) -> Draft | None:
         """The Draft of the current message; None when it has been sealed, or when nothing new is asked.
@@ -55,7 +59,8 @@ class Drafter:
         message = call.metadata.get("user_message")
         files = message.get("files") if isinstance(message, Mapping) else None
         vault = self._vaults.of(call) if self._vaults and not call.is_temporary else None
-        return await self.draft(call, Attachments(call, vault), call.user_message_id, asked[-1], files or ())
+        reader = DocumentReader(call, self._documents, keeps=not call.is_temporary) if self._documents else None
+        return await self.draft(call, Attachments(call, vault, reader), call.user_message_id, asked[-1], files or ())
 
     async def draft(
         self, call: PipeCall, attachments: Attachments, message_id: str, content: Any, files: Sequence[Any]
@@ -88,7 +93,7 @@ class Drafter:
         told = len(attachments.notices)
         words, attached = await attachments.read(content, [e for at, e in enumerate(files) if at not in taken])
         return Draft(
-            previews=tuple(xml for each in added for xml in each.previews),
+            previews=(*(xml for each in added for xml in each.previews), *attachments.take_previews()),
             directives=tuple(xml for each in added for xml in each.directives),
             words=tuple(words),
             events=tuple(xml for each in added for xml in each.events),
@@ -123,6 +128,7 @@ class Drafter:
             draft = made
         else:
             draft = replace(made, words=tuple((await attachments.read(content))[0]))
+            attachments.take_previews()  # the Draft has them
         attachments.notices += draft.notices
         return draft.sealed
 

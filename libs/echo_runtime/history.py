@@ -22,6 +22,7 @@ from echo_runtime.breaks import BREAKS
 from echo_runtime.call import PipeCall
 from echo_runtime.chains import Chain
 from echo_runtime.compaction_store import RenderedHeads, artifacts_of, compaction_state
+from echo_runtime.document_desk import DocumentDesk, DocumentReader
 from echo_runtime.drafting import Drafter
 from echo_runtime.orphans import purge_orphans
 from echo_runtime.scopes import Reader, Scopes
@@ -115,6 +116,7 @@ class HistoryBuilder:
         clock: for the age of version locks.
         vaults: the files of users; None where large attachments are not kept.
         drafter: prepares questions.
+        documents: reads what is attached; None where only what is text already counts.
     """
 
     def __init__(
@@ -124,6 +126,7 @@ class HistoryBuilder:
         clock: Clock,
         vaults: Vaults | None = None,
         drafter: Drafter | None = None,
+        documents: DocumentDesk | None = None,
     ) -> None:
         self._stores = stores
         self._scopes = scopes
@@ -131,6 +134,7 @@ class HistoryBuilder:
         self._vaults = vaults
         self._rendered = RenderedHeads()
         self._drafter = drafter
+        self._documents = documents
 
     async def rebuild(self, call: PipeCall, store: ShadowStore, chain: Chain, reader: Reader) -> Rebuilt:
         """Read the chain, trust what can be trusted, recover the rest, seal what is new.
@@ -149,7 +153,8 @@ class HistoryBuilder:
         prefix = self._prefix(call, store, heads, shadows, reader)
         # What several people read is kept in nobody's vault, and a temporary chat leaves nothing on the disk.
         keeps = self._vaults is not None and together is None and not call.is_temporary
-        attachments = Attachments(call, self._vaults.of(call) if self._vaults and keeps else None)
+        documents = DocumentReader(call, self._documents, keeps=keeps) if self._documents else None
+        attachments = Attachments(call, self._vaults.of(call) if self._vaults and keeps else None, documents)
         names = together.names if together else {}
         # What others read is prepared from nobody's own documents and memories.
         drafter = self._drafter if together is None and call.shared.tells_own else None

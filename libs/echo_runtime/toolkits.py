@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from echo_codex_git import Codex
     from echo_runtime.call import PipeCall
+    from echo_runtime.document_desk import DocumentDesk
     from echo_skills import SkillLibrary
 
 #: Ids of the toolkits that ECHO brings.
-OWN_TOOLKITS: Final = ("echo_codex", "echo_skills", "echo_subagent")
+OWN_TOOLKITS: Final = ("echo_codex", "echo_documents", "echo_skills", "echo_subagent")
 
 
 async def offered_toolkits(call: "PipeCall") -> Mapping[str, Any]:
@@ -42,6 +43,13 @@ def skills() -> "SkillLibrary":
 
     shared = services()
     return SkillLibrary(shared.paths, shared.clock, OwuiSkills())
+
+
+def documents() -> "DocumentDesk":
+    """The documents of all users; each use names its user."""
+    from echo_runtime.composition import services
+
+    return services().documents
 
 
 def codex_of(valves: Any) -> "Codex":

@@ -39,6 +39,7 @@ async def paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
         identity=identity,
         sessions=SessionStores(paths, clock, SECRET),
         keys=composition.KeyRing(identity, {}),
+        documents=composition.DocumentDesk(paths),
     )
     composition._services[asyncio.get_running_loop()] = services
     monkeypatch.delenv("QDRANT_URL", raising=False)

@@ -1,0 +1,1 @@
+"""Runs in a process of its own, with bounds: nothing here may be imported by the server."""
