@@ -49,6 +49,8 @@ _DEFAULTS: Final = {
     "ENABLE_VERSION_UPDATE_CHECK": "false",
     "OFFLINE_MODE": "true",
     "RAG_EMBEDDING_ENGINE": "openai",
+    # ECHO reads documents itself; Open WebUI would ask an embedding service that is not there and warn at each upload.
+    "BYPASS_EMBEDDING_AND_RETRIEVAL": "true",
     "RAG_EMBEDDING_MODEL_AUTO_UPDATE": "false",
     "RAG_RERANKING_MODEL_AUTO_UPDATE": "false",
     "SCARF_NO_ANALYTICS": "true",

@@ -109,6 +109,20 @@ class UnknownDocument(DocumentError):
     )
 
 
+class ReaderMissing(DocumentError):
+    """A library that reads such files is not installed, as in a bundle without pip."""
+
+    code = "document_reader_missing"
+    message = Bilingual(
+        en="This server lacks the library that reads {name} ({module}).",
+        fr="Il manque à ce serveur la bibliothèque qui lit {name} ({module}).",
+    )
+    remedy = Bilingual(
+        en="Ask the administrator to install ECHO's packages.",
+        fr="Demandez à l'administrateur d'installer les paquets d'ECHO.",
+    )
+
+
 class DocumentToolError(ModelFeedbackError):
     """What the model asked of a document cannot be done."""
 
@@ -155,6 +169,6 @@ BY_CODE: Final[dict[str, type[EchoError]]] = {
     cls.code: cls
     for cls in (
         DocumentError, EmptyDocument, DamagedDocument, LockedDocument, DocumentBomb, HugeDocument, SlowDocument,
-        HeavyDocument, UnknownDocument, BadQuery,
+        HeavyDocument, UnknownDocument, ReaderMissing, BadQuery,
     )
 }  # fmt: skip

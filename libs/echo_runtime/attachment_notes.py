@@ -71,6 +71,10 @@ FILE_REFUSED: Final = Bilingual(
     en="Google could not process {name}; the model does not see it.",
     fr="Google n'a pas pu traiter {name} ; le modèle ne le voit pas.",
 )
+COLLECTION_CUT: Final = Bilingual(
+    en="Of the {count} files of {name} the first {most} come with the question.",
+    fr="Sur les {count} fichiers de {name}, les {most} premiers accompagnent la question.",
+)
 READING: Final = Bilingual(en="Reading {name}…", fr="Lecture de {name}…")
 READING_PERCENT: Final = Bilingual(en="Reading {name}… {percent} %", fr="Lecture de {name}… {percent} %")
 READING_ROWS: Final = Bilingual(en="Reading {name}… {rows} rows", fr="Lecture de {name}… {rows} lignes")

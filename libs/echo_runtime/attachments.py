@@ -8,7 +8,6 @@ import base64
 import binascii
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 import anyio
@@ -20,30 +19,34 @@ from echo_protocol import Notice, Part, TextPart, file_data_part, inline_data_pa
 from echo_protocol.attached import attached_text, spelled, vault_part, video_links
 from echo_protocol.media import data_uri, item_part
 from echo_protocol.sniffing import SNIFF_BYTES, decode_text, sniff
-from echo_runtime import _owui_files
+from echo_runtime import _owui_files, _owui_knowledge
 from echo_runtime import attachment_notes as notes
+from echo_runtime.attachment_files import (
+    MAX_MESSAGE_INLINE_BYTES,
+    MAX_MESSAGE_TEXT_BYTES,
+    MAX_TEXT_BYTES,
+    Budget,
+    Found,
+)
 from echo_runtime.call import PipeCall
-from echo_runtime.document_desk import DocumentReader, preview_xml, whole_text
-from echo_runtime.pdfs import MAX_PDF_BYTES, UnusablePdf, opened
+from echo_runtime.document_desk import DocumentReader, Opened, preview_xml, whole_text
+from echo_runtime.pdfs import MAX_PDF_BYTES, PdfFault, UnusablePdf, opened
 from echo_runtime.pictures import MAX_PICTURE_BYTES, UnreadablePicture, fitted
 from echo_state_manager.vault import Vault
 from echo_utils import defused
 
 log = logging.getLogger(__name__)
 
-#: Text of one file and of all files of one message. Source: docs/design.md section 8.
-MAX_TEXT_BYTES: Final = 32 * 1024
-MAX_MESSAGE_TEXT_BYTES: Final = 128 * 1024
-#: Sound, films and PDF inside the request; larger ones go through the Files API. All inline media of a message stay
-#: below what one request may have on older endpoints, 20 MB as base64. Source: Gemini API docs, Files API.
+#: Sound, films and PDF inside the request; larger ones go through the Files API.
 MAX_INLINE_BYTES: Final = 4_000_000
-MAX_MESSAGE_INLINE_BYTES: Final = 14_000_000
 #: Source: Gemini API docs, Files API.
 MAX_FILE_BYTES: Final = 2_000_000_000
 #: A picture that is larger is not even opened.
 _MAX_PICTURE_FILE_BYTES: Final = 100_000_000
 #: Reading a PDF that was made to be slow must not hold up an answer for ever.
 _PDF_LIMIT_S: Final = 30.0
+#: Files of one knowledge collection that come with a question. Source: our choice; each has a preview.
+_MAX_COLLECTION_FILES: Final = 30
 _PLAYED: Final = frozenset(
     {
         "audio/wav", "audio/mpeg", "audio/aiff", "audio/aac", "audio/ogg", "audio/flac", "audio/mp4", "audio/webm",
@@ -91,13 +94,14 @@ class Attachments:
             content: text or OpenAI content blocks, pictures as data URIs.
             files: Open WebUI's attachment entries; pictures among them are in `content` already.
         """
-        budget = _Budget()
+        budget = Budget()
         items = [content] if isinstance(content, str) else content if isinstance(content, list) else []
         said = [part for item in items if (part := await self._item(item, budget)) is not None]
         words = " ".join(part.text for part in said if isinstance(part, TextPart))
         links = dict.fromkeys([*video_links(words), *(link for entry in files for link in _links_of(entry))])
         films = [file_data_part("video/mp4", link) for link in links]
-        attached = [await self._entry(entry, budget) for entry in files if not _is_picture(entry)]
+        entries = [one for entry in files if not _is_picture(entry) for one in await self._unfolded(entry)]
+        attached = [await self._entry(entry, budget) for entry in entries]
         return _harmless(said), _harmless([*films, *(part for part in attached if part is not None)])
 
     async def cleaned(self, messages: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -106,12 +110,12 @@ class Attachments:
         for message in messages:
             content = message.get("content")
             if message.get("role") in ("user", "tool") and isinstance(content, list):
-                budget = _Budget()
+                budget = Budget()
                 message = {**message, "content": [await self._clean_item(item, budget) for item in content]}
             clean.append(message)
         return clean
 
-    async def _clean_item(self, item: Any, budget: "_Budget") -> Any:
+    async def _clean_item(self, item: Any, budget: Budget) -> Any:
         uri = data_uri(item)
         if uri is None:
             return item
@@ -123,19 +127,32 @@ class Attachments:
             return item
         return {"type": "image_url", "image_url": {"url": f"data:{body['mimeType']};base64,{body['data']}"}}
 
-    async def _item(self, item: Any, budget: "_Budget") -> Part | None:
+    async def _item(self, item: Any, budget: Budget) -> Part | None:
         uri = data_uri(item)
         return item_part(item) if uri is None else await self._data(uri[0], uri[1], "", budget)
 
-    async def _data(self, declared: str, encoded: str, name: str, budget: "_Budget") -> Part | None:
+    async def _data(self, declared: str, encoded: str, name: str, budget: Budget) -> Part | None:
         """A data URI; decoded in a thread, because pictures have megabytes."""
         try:
             data = await to_thread.run_sync(_decoded, encoded)
         except ValueError:
             return self._left_out(notes.NO_DATA, name)
-        return await self._file(_Found(name=name, declared=declared, data=data, size_bytes=len(data)), budget)
+        return await self._file(Found(name=name, declared=declared, data=data, size_bytes=len(data)), budget)
 
-    async def _entry(self, entry: Any, budget: "_Budget") -> Part | None:
+    async def _unfolded(self, entry: Any) -> Sequence[Any]:
+        """The files of a knowledge collection or folder that this user may read, in its place; else the entry."""
+        kind = entry.get("type") if isinstance(entry, Mapping) else ""
+        if kind not in ("collection", "folder", "note"):
+            return [entry]
+        found = await _owui_knowledge.entries_of(entry, self._call.user)
+        if found is None:
+            return [entry]
+        if len(found) > _MAX_COLLECTION_FILES:
+            told = {"name": str(entry.get("name") or ""), "most": _MAX_COLLECTION_FILES, "count": len(found)}
+            self.notices.append(Notice(notes.COLLECTION_CUT, told))
+        return found[:_MAX_COLLECTION_FILES]
+
+    async def _entry(self, entry: Any, budget: Budget) -> Part | None:
         """One of Open WebUI's attachment entries."""
         if not isinstance(entry, Mapping) or _links_of(entry):
             return None
@@ -152,7 +169,7 @@ class Attachments:
         if found is None:
             return self._left_out(notes.GONE, name)
         return await self._file(
-            _Found(
+            Found(
                 name=found.name or name,
                 declared=found.declared_type,
                 path=found.path,
@@ -163,7 +180,7 @@ class Attachments:
             budget,
         )
 
-    async def _file(self, found: "_Found", budget: "_Budget") -> Part | None:
+    async def _file(self, found: Found, budget: Budget) -> Part | None:
         if not found.size_bytes:
             return self._left_out(notes.EMPTY, found.name)
         mime_type = sniff(await found.head(SNIFF_BYTES), found.declared)
@@ -183,19 +200,11 @@ class Attachments:
             return self._text(found.name, found.extracted, len(found.extracted.encode()), budget)
         return self._left_out(notes.UNKNOWN_TYPE, found.name, kind=mime_type or found.declared or "?")
 
-    async def _document(
-        self, documents: DocumentReader, found: "_Found", mime_type: str, budget: "_Budget"
-    ) -> Part | None:
+    async def _document(self, documents: DocumentReader, found: Found, mime_type: str, budget: Budget) -> Part | None:
         """Whole where it is short and there is room, else its preview, which goes before the words."""
         name = found.name or notes.NAMELESS.render(self._call.locale)
         try:
-            opened = await documents.open(
-                found.data if found.path is None else found.path,
-                name=name,
-                mime_type=mime_type or found.declared,
-                file_id=found.file_id,
-                chars=MAX_TEXT_BYTES + 1,
-            )
+            opened = await _opened(documents, found, mime_type)
         except DocumentError as error:
             log.info("a document of %d bytes was not read: %s", found.size_bytes, error)
             if found.extracted:
@@ -209,7 +218,7 @@ class Attachments:
             return None
         return self._text(name, text, size_bytes, budget)
 
-    async def _picture(self, found: "_Found", mime_type: str, budget: "_Budget") -> Part:
+    async def _picture(self, found: Found, mime_type: str, budget: Budget) -> Part:
         if found.size_bytes > _MAX_PICTURE_FILE_BYTES:
             return self._too_large(found, _MAX_PICTURE_FILE_BYTES)
         if mime_type in _SENT_PICTURES:
@@ -222,8 +231,10 @@ class Attachments:
             return self._left_out(notes.NO_PICTURE, found.name)
         return await self._inline(data, mime_type, budget)
 
-    async def _pdf(self, found: "_Found", budget: "_Budget") -> Part:
+    async def _pdf(self, found: Found, budget: Budget) -> Part | None:
         if found.size_bytes > MAX_PDF_BYTES:
+            if self._documents is not None:
+                return await self._document(self._documents, found, "application/pdf", budget)
             return self._too_large(found, MAX_PDF_BYTES)
         try:
             with anyio.fail_after(_PDF_LIMIT_S):
@@ -231,10 +242,23 @@ class Attachments:
         except TimeoutError:
             return self._left_out(notes.NO_DATA, found.name)
         except UnusablePdf as error:
+            if error.fault is PdfFault.TOO_LONG and self._documents is not None:
+                return await self._document(self._documents, found, "application/pdf", budget)
             return self._left_out(notes.PDF_FAULTS[error.fault], found.name)
+        if self._documents is not None and self._documents.keeps and found.size_bytes > MAX_INLINE_BYTES:
+            await self._preview_too(self._documents, found)
         return await self._media(found.holding(data), "application/pdf", budget)
 
-    async def _media(self, found: "_Found", mime_type: str, budget: "_Budget") -> Part:
+    async def _preview_too(self, documents: DocumentReader, found: Found) -> None:
+        """A preview beside a large PDF, which Google keeps for 48 hours and compaction may take out of the chat."""
+        try:
+            opened = await _opened(documents, found, "application/pdf")
+        except DocumentError as error:
+            log.info("a PDF of %d bytes has no preview: %s", found.size_bytes, error)
+            return
+        self._previews.append(preview_xml(opened, found.name or notes.NAMELESS.render(self._call.locale)))
+
+    async def _media(self, found: Found, mime_type: str, budget: Budget) -> Part:
         """Inline while it is small and there is room, else through the vault and the Files API."""
         most_bytes = MAX_INLINE_BYTES if self._vault is not None else MAX_MESSAGE_INLINE_BYTES
         if found.size_bytes <= min(most_bytes, budget.inline_bytes):
@@ -245,12 +269,12 @@ class Attachments:
         kept = await self._vault.put(source, mime_type=mime_type, name=found.name)
         return vault_part(kept.mime_type, kept.sha256)
 
-    async def _inline(self, data: bytes, mime_type: str, budget: "_Budget") -> Part:
+    async def _inline(self, data: bytes, mime_type: str, budget: Budget) -> Part:
         budget.inline_bytes -= len(data)
         encoded = await to_thread.run_sync(lambda: base64.b64encode(data).decode("ascii"))
         return inline_data_part(spelled(mime_type), encoded)
 
-    def _text(self, name: str, text: str, size_bytes: int, budget: "_Budget") -> Part:
+    def _text(self, name: str, text: str, size_bytes: int, budget: Budget) -> Part:
         room_bytes = min(MAX_TEXT_BYTES, budget.text_bytes)
         name = name or notes.NAMELESS.render(self._call.locale)
         if room_bytes < min(size_bytes, MAX_TEXT_BYTES):
@@ -264,7 +288,7 @@ class Attachments:
         self.notices.append(notice)
         return attached_text(name, f"{kept}\n[… {notice.render(self._call.locale)}]")
 
-    def _too_large(self, found: "_Found", most_bytes: int) -> Part:
+    def _too_large(self, found: Found, most_bytes: int) -> Part:
         size_mb, most_mb = -(-found.size_bytes // 1_000_000), most_bytes // 1_000_000
         return self._left_out(notes.TOO_LARGE, found.name, size_mb=size_mb, most_mb=most_mb)
 
@@ -275,60 +299,23 @@ class Attachments:
         return text_part(f"[{notice.render(self._call.locale)}]")
 
 
-class _Budget:
-    """What the attachments of one message may still have."""
-
-    def __init__(self) -> None:
-        self.text_bytes = MAX_MESSAGE_TEXT_BYTES
-        self.inline_bytes = MAX_MESSAGE_INLINE_BYTES
-
-
-class _Found:
-    """An attachment, in memory or on disk."""
-
-    def __init__(
-        self,
-        *,
-        name: str,
-        declared: str,
-        size_bytes: int,
-        data: bytes = b"",
-        path: Path | None = None,
-        extracted: str = "",
-        file_id: str = "",
-    ) -> None:
-        self.name = name
-        self.declared = declared
-        self.size_bytes = size_bytes
-        self.data = data
-        self.path = path
-        self.extracted = extracted
-        self.file_id = file_id
-
-    def holding(self, data: bytes) -> "_Found":
-        """The same attachment with these bytes."""
-        if data == self.data:
-            return self
-        return _Found(name=self.name, declared=self.declared, size_bytes=len(data), data=data)
-
-    async def head(self, size_bytes: int) -> bytes:
-        """Its first bytes."""
-        if self.path is None:
-            return self.data[:size_bytes]
-        async with await anyio.open_file(self.path, "rb") as file:
-            return await file.read(size_bytes)
-
-    async def whole(self) -> bytes:
-        """All of it."""
-        return self.data if self.path is None else await anyio.Path(self.path).read_bytes()
-
-
 def _harmless(parts: Iterable[Part]) -> list[Part]:
     """The parts with text that can pass for no artifact."""
     return [text_part(defused(part.text)) if isinstance(part, TextPart) else part for part in parts]
 
 
-async def _is_short_text(found: "_Found") -> bool:
+async def _opened(documents: DocumentReader, found: Found, mime_type: str) -> Opened:
+    """Raises as `DocumentReader.open`."""
+    return await documents.open(
+        found.data if found.path is None else found.path,
+        name=found.name or "document",
+        mime_type=mime_type or found.declared,
+        file_id=found.file_id,
+        chars=MAX_TEXT_BYTES + 1,
+    )
+
+
+async def _is_short_text(found: Found) -> bool:
     """Whether a file needs no reader: UTF-8 that fits into the message and is no table, page or mail."""
     if found.size_bytes > MAX_TEXT_BYTES or found.name.lower().endswith(_READ_ANYWAY):
         return False

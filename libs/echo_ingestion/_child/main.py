@@ -47,6 +47,13 @@ class Reader:
 
     def read(self) -> dict[str, Any]:
         """Everything that is known afterwards. Raises Refused."""
+        try:
+            return self._read()
+        finally:
+            self._tables.close()
+            self._out.close()
+
+    def _read(self) -> dict[str, Any]:
         size_bytes = self._path.stat().st_size
         if size_bytes > self._limits["file_bytes"]:
             most_mb = self._limits["file_bytes"] // 1_000_000
@@ -170,7 +177,9 @@ def main() -> None:
         tell({"done": done})
     except Refused as refused:
         tell({"refused": refused.code, "fields": {key: str(value) for key, value in refused.fields.items()}})
-    except (MemoryError, RecursionError):
+    except ModuleNotFoundError as error:
+        tell({"refused": "document_reader_missing", "fields": {"module": str(error.name)}})
+    except (MemoryError, RecursionError, ImportError):  # a library that does not fit into the memory is no module
         tell({"refused": "document_too_heavy", "fields": {}})
     except Exception as error:  # a reader that trips over a file is the file's fault until shown otherwise
         tell({"refused": "document_damaged", "fields": {"kind": type(error).__name__}, "log": repr(error)[:500]})

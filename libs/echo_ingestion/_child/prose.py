@@ -197,6 +197,6 @@ def _content(part: Any) -> str:
 
 
 def refused_when_blank(out: TextWriter) -> None:
-    """Raises Refused when nothing was written."""
-    if not out.chars:
+    """Raises Refused when nothing but space was written."""
+    if out.blank:
         raise Refused("document_empty")

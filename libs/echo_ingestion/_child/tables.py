@@ -1,6 +1,5 @@
 """Tables, row by row into a DuckDB file: whole, typed, and never in memory at once."""
 
-import csv
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -16,9 +15,13 @@ Row = Sequence[str]
 
 #: Rows that tell which of them is the header.
 _SAMPLE_ROWS: Final = 30
-_MAX_COLUMNS: Final = 2_000
+_MAX_COLUMNS: Final = 1_000
 _MAX_CELL_CHARS: Final = 1_000_000
 _EVERY_ROWS: Final = 20_000
+#: Between two cells, and in place of a line break in one. Source: ASCII's unit and record separators.
+_UNIT: Final = "\x1f"
+_BREAK: Final = "\x1e"
+_PLAIN: Final = {0x1E: None, 0x1F: None, 0x00: None, **dict.fromkeys(map(ord, "\r\n\x0b\x0c\x85\u2028\u2029"), _BREAK)}
 
 
 @dataclass(slots=True)
@@ -38,7 +41,7 @@ class TableFile:
             self.connection = duckdb.connect(
                 str(self.path),
                 config={
-                    "memory_limit": "600MB",
+                    "memory_limit": "1500MB",
                     "threads": 2,
                     "temp_directory": str(self.scratch),
                     "preserve_insertion_order": "true",
@@ -69,13 +72,13 @@ def add_table(
     sample = list(islice(stream, _SAMPLE_ROWS))
     header_at = header_index(sample)
     source = into.scratch / "rows.csv"
-    width, count = _spool(source, sample, stream, header_at, out, progress)
+    width, count, longest = _spool(source, sample, stream, header_at, out, progress)
     if not width or not count:
         source.unlink(missing_ok=True)
         return None
     header = list(sample[header_at]) if header_at is not None else []
     names = _names(header, width)
-    table = _load(into, source, title, names, first=0 if header_at is None else header_at + 1)
+    table = _load(into, source, title, names, longest)
     source.unlink(missing_ok=True)
     above = "\n".join(" ".join(cell for cell in row if cell) for row in sample[: header_at or 0]).strip()
     kept = Table(
@@ -113,12 +116,15 @@ def _spool(
     header_at: int | None,
     out: TextWriter,
     progress: Callable[[int], None],
-) -> tuple[int, int]:
-    """Write the rows as CSV with their numbers in front; the widest row's cells and the number of rows."""
-    width = count = 0
+) -> tuple[int, int, int]:
+    """Write the rows with their numbers in front; the widest row's cells, the number of rows, the longest line.
+
+    Cells are parted by a sign that no cell has, and a line break in one is another such sign: whatever quotes a file
+    has, they cannot be misread a second time.
+    """
+    width = count = longest = 0
     first = 0 if header_at is None else header_at + 1
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, quoting=csv.QUOTE_ALL)
+    with path.open("wb") as file:
         for number, row in enumerate(_all(sample, rest), start=1):
             cells = _trimmed(row)
             if number <= TEXT_ROWS + first:
@@ -128,11 +134,13 @@ def _spool(
             width = max(width, len(cells))
             if number > first and cells:
                 count += 1
-                writer.writerow((number, *cells))
+                line = _UNIT.join((str(number), *cells)).encode("utf-8", "replace") + b"\n"
+                longest = max(longest, len(line))
+                file.write(line)
     if count > TEXT_ROWS:
         out.write(f"[… {count - TEXT_ROWS} more rows; query_table reads them all]\n")
     out.write("\n")
-    return width, count
+    return width, count, longest
 
 
 def _all(sample: Sequence[Row], rest: Iterator[Row]) -> Iterator[Row]:
@@ -141,7 +149,7 @@ def _all(sample: Sequence[Row], rest: Iterator[Row]) -> Iterator[Row]:
 
 
 def _trimmed(row: Row) -> list[str]:
-    cells = [cell.strip()[:_MAX_CELL_CHARS] for cell in row[:_MAX_COLUMNS]]
+    cells = [cell.strip()[:_MAX_CELL_CHARS].translate(_PLAIN) for cell in row[:_MAX_COLUMNS]]
     while cells and not cells[-1]:
         cells.pop()
     return cells
@@ -149,7 +157,7 @@ def _trimmed(row: Row) -> list[str]:
 
 def _say(out: TextWriter, cells: Sequence[str]) -> None:
     if cells:
-        out.write("| " + " | ".join(cell.replace("\n", " ").replace("|", "\\|")[:2_000] for cell in cells) + " |\n")
+        out.write("| " + " | ".join(cell.replace(_BREAK, " ").replace("|", "\\|")[:2_000] for cell in cells) + " |\n")
 
 
 def _names(header: Sequence[str], width: int) -> list[str]:
@@ -167,7 +175,7 @@ def _names(header: Sequence[str], width: int) -> list[str]:
 
 
 def _load(
-    into: TableFile, source: Path, title: str, names: Sequence[str], *, first: int
+    into: TableFile, source: Path, title: str, names: Sequence[str], longest: int
 ) -> tuple[str, tuple[Column, ...]]:
     import duckdb
 
@@ -176,8 +184,8 @@ def _load(
     columns = {"_row": "BIGINT", **{f"c{index}": "VARCHAR" for index in range(len(names))}}
     try:
         db.execute(
-            "CREATE TEMP TABLE raw AS SELECT * FROM read_csv(?, columns=?, header=false, delim=',', quote='\"', "
-            "escape='\"', auto_detect=false, null_padding=true, nullstr='', parallel=false, max_line_size=50000000)",
+            f"CREATE TEMP TABLE raw AS SELECT * FROM read_csv(?, columns=?, header=false, delim='{_UNIT}', quote='', "  # noqa: S608
+            f"escape='', auto_detect=false, null_padding=true, new_line='\\n', max_line_size={longest + 1_000_000})",
             [str(source), columns],
         )
         settled = settled_types(db, names)

@@ -68,7 +68,8 @@ def settled_types(db: Any, names: Sequence[str]) -> list[Settled]:
 def _settled(db: Any, column: str, name: str) -> Settled:
     errors = ", ".join(f"'{error}'" for error in _ERRORS)
     value = f"CASE WHEN trim({column}) IN ('', {errors}) THEN NULL ELSE trim({column}) END"
-    text = Settled(name=name, type="VARCHAR", expression=value)
+    # The sign that stood for a line break in a cell; see `tables`.
+    text = Settled(name=name, type="VARCHAR", expression=f"replace({value}, chr(30), chr(10))")
     first = _holding(db, value, list(_TESTS), limit=1_000)
     fits = set(_holding(db, value, first)) if first else set()
     if not fits:

@@ -26,6 +26,7 @@ class TextWriter:
         self._bytes = 0
         self.chars = 0
         self.cut = False
+        self.blank = True
         self.marks = [0]
         self.sections: list[Section] = []
         self._numbers: dict[SectionKind, int] = {}
@@ -33,6 +34,7 @@ class TextWriter:
     def write(self, text: str) -> None:
         """Add a piece; control characters are dropped."""
         text = _ODD.sub("", text).encode("utf-8", "replace").decode() if not text.isascii() else _ODD.sub("", text)
+        self.blank = self.blank and not text.strip()
         room = self._most_chars - self.chars
         if len(text) > room:
             self.cut = True

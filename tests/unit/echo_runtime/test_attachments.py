@@ -15,7 +15,7 @@ from PIL import Image
 from attached_files import entry, mp4, pdf, picture, wav
 from echo_paths import EchoPaths
 from echo_protocol import Part
-from echo_runtime import PipeCall, _owui_files
+from echo_runtime import PipeCall, _owui_files, _owui_knowledge
 from echo_runtime._owui_files import UploadedFile
 from echo_runtime.attachments import Attachments
 from echo_runtime.pictures import MAX_PICTURE_BYTES
@@ -210,9 +210,21 @@ async def test_a_file_that_is_not_the_users_to_read_is_told(upload: Upload) -> N
     assert "secret.txt can no longer be read" in part.wire["text"]
 
 
-async def test_a_knowledge_collection_is_told() -> None:
-    [part] = await reader().parts([], [{"type": "collection", "id": "k", "name": "Handbook"}])
-    assert "Handbook (collection)" in part.wire["text"]
+async def test_a_knowledge_collection_is_read_as_far_as_the_user_may(
+    upload: Upload, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {"mine": [upload(f"{n}.txt", f"Rule {n}".encode()) for n in range(40)]}
+
+    async def entries_of(entry: Any, user: Any) -> list[dict[str, Any]] | None:
+        return files.get(entry["id"])
+
+    monkeypatch.setattr(_owui_knowledge, "entries_of", entries_of)
+    read = reader()
+    parts = await read.parts([], [{"type": "collection", "id": "mine", "name": "Handbook"}])
+    assert [f"Rule {n}" in part.wire["text"] for n, part in enumerate(parts)] == [True] * 30
+    assert "Of the 40 files of Handbook the first 30" in read.notices[0].render("en")
+    [part] = await read.parts([], [{"type": "collection", "id": "another's", "name": "Secrets"}])
+    assert "Secrets (collection)" in part.wire["text"]
 
 
 async def test_a_web_page_that_open_webui_fetched_is_read(upload: Upload) -> None:
