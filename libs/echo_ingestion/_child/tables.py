@@ -16,6 +16,8 @@ Row = Sequence[str]
 #: Rows that tell which of them is the header.
 _SAMPLE_ROWS: Final = 30
 _MAX_COLUMNS: Final = 1_000
+#: Columns that a preview describes; each costs two looks at the table.
+_NOTED_COLUMNS: Final = 40
 _MAX_CELL_CHARS: Final = 1_000_000
 _EVERY_ROWS: Final = 20_000
 #: Between two cells, and in place of a line break in one. Source: ASCII's unit and record separators.
@@ -197,7 +199,12 @@ def _load(
     except duckdb.Error as error:
         raise damaged("table") from error
     noted = tuple(
-        Column(name=column.name, type=column.type, note=_note(db, name, column.name, column.type)) for column in settled
+        Column(
+            name=column.name,
+            type=column.type,
+            note=_note(db, name, column.name, column.type) if index < _NOTED_COLUMNS else "",
+        )
+        for index, column in enumerate(settled)
     )
     return name, noted
 
