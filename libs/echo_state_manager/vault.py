@@ -211,6 +211,8 @@ class Vault:
                     continue
                 for sealed in (True, False):
                     _remove_copy(path, sealed=sealed)
+                # What was read out of it, see `echo_ingestion.library`.
+                shutil.rmtree(path.with_name(f"{path.name}.doc"), ignore_errors=True)
                 marker.parent.rmdir()
                 gone += 1
         return gone

@@ -50,7 +50,7 @@ def desk(tmp_path: Path) -> DocumentDesk:
 def attachments(desk: DocumentDesk, *, keeps: bool = True, language: str = "en-US", user: str = "ada") -> Attachments:
     metadata = {"variables": {"{{USER_LANGUAGE}}": language}}
     call = PipeCall(body={}, user={"id": user}, metadata=metadata, valves=SimpleNamespace(), tools={})
-    return Attachments(call, desk.vault(user) if keeps else None, DocumentReader(call, desk, keeps=keeps))
+    return Attachments(call, desk.vaults.of(call) if keeps else None, DocumentReader(call, desk, keeps=keeps))
 
 
 def texts(parts: list[Part]) -> list[str]:
