@@ -35,8 +35,8 @@ class UnknownPromptError(EchoError):
     api_status = 404
     message = Bilingual(en="ECHO has no such prompt.", fr="ECHO n'a pas de tel prompt.")
     remedy = Bilingual(
-        en="`echoctl prompts list` and the page /echo/hud/prompts show those there are.",
-        fr="`echoctl prompts list` et la page /echo/hud/prompts montrent ceux qui existent.",
+        en="`echoctl prompts list` shows those there are.",
+        fr="`echoctl prompts list` montre ceux qui existent.",
     )
 
 
