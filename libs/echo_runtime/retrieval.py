@@ -20,6 +20,7 @@ from echo_core.ports import Embedder
 from echo_memory import SERVICE_MODEL, EdgeEngine, PackagedEmbedder, PassageStore, ServerEngine, ServiceEmbedder
 from echo_memory.points import PointStore
 from echo_paths import EchoPaths
+from echo_runtime.document_index import DocumentIndex
 
 log = logging.getLogger(__name__)
 
@@ -31,6 +32,7 @@ EMBEDDING_MODEL: Final = "EMBEDDING_MODEL"
 EMBEDDING_API_KEY: Final = "EMBEDDING_API_KEY"
 
 _stores: "WeakKeyDictionary[asyncio.AbstractEventLoop, PassageStore]" = WeakKeyDictionary()
+_indexes: "WeakKeyDictionary[asyncio.AbstractEventLoop, DocumentIndex]" = WeakKeyDictionary()
 _tasks: set[asyncio.Task[None]] = set()
 
 
@@ -80,6 +82,15 @@ def passages() -> PassageStore:
     found = _stores.get(loop)
     if found is None:
         found = _stores[loop] = open_store(services().paths, os.environ)
+    return found
+
+
+def document_index() -> DocumentIndex:
+    """The index of documents of the running event loop."""
+    loop = asyncio.get_running_loop()
+    found = _indexes.get(loop)
+    if found is None:
+        found = _indexes[loop] = DocumentIndex(passages)
     return found
 
 

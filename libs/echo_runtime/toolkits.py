@@ -8,10 +8,11 @@ if TYPE_CHECKING:
     from echo_codex_git import Codex
     from echo_runtime.call import PipeCall
     from echo_runtime.document_desk import DocumentDesk
+    from echo_runtime.document_index import DocumentIndex
     from echo_skills import SkillLibrary
 
 #: Ids of the toolkits that ECHO brings.
-OWN_TOOLKITS: Final = ("echo_codex", "echo_documents", "echo_skills", "echo_subagent")
+OWN_TOOLKITS: Final = ("echo_codex", "echo_documents", "echo_search", "echo_skills", "echo_subagent")
 
 
 async def offered_toolkits(call: "PipeCall") -> Mapping[str, Any]:
@@ -50,6 +51,13 @@ def documents() -> "DocumentDesk":
     from echo_runtime.composition import services
 
     return services().documents
+
+
+def session_memory() -> "DocumentIndex":
+    """What the chats of all users keep for search; each use names its user."""
+    from echo_runtime.retrieval import document_index
+
+    return document_index()
 
 
 def codex_of(valves: Any) -> "Codex":
