@@ -33,6 +33,7 @@ from echo_runtime.orchestrator import Orchestrator
 from echo_runtime.prompt_desk import PromptDesk
 from echo_runtime.pushing import Pushes
 from echo_runtime.recovery import Recovery
+from echo_runtime.retrieval import document_index
 from echo_runtime.scopes import Scopes
 from echo_runtime.stores import ChatStores
 from echo_runtime.templates import Templates
@@ -95,7 +96,7 @@ def services() -> Services:
             identity=identity,
             sessions=SessionStores(paths, clock, secret),
             keys=KeyRing(identity, os.environ),
-            documents=DocumentDesk(paths, Vaults(paths, secret)),
+            documents=DocumentDesk(paths, Vaults(paths, secret), index=document_index()),
             secret=secret,
         )
     return found

@@ -13,13 +13,18 @@ from echo_constants import Bilingual
 from echo_events import NoticeShown
 from echo_ingestion import Converter, Document, DocumentLibrary, outline, passing_document
 from echo_ingestion.outline import how_to_read
+from echo_memory.chunks import Stretch
 from echo_paths import EchoPaths
 from echo_runtime import attachment_notes as notes
 from echo_runtime.call import PipeCall
+from echo_runtime.document_index import DocumentIndex, Indexable
 from echo_runtime.vaults import Vaults
 from echo_runtime.waiting import show_now
 
 log = logging.getLogger(__name__)
+
+#: What is indexed of one document: some 850 passages, a few minutes of one processor. Source: our choice.
+MOST_INDEXED_CHARS: Final = 1_000_000
 
 #: Between two lines of status; each writes the chat to Open WebUI's database. Source: our choice.
 _TELL_EVERY_S: Final = 2.0
@@ -34,12 +39,20 @@ class DocumentDesk:
         paths: where documents are.
         vaults: the files of users.
         converter: reads documents.
+        index: takes those that are longer than what the message shows; None = they are not indexed.
     """
 
-    def __init__(self, paths: EchoPaths, vaults: Vaults | None = None, converter: Converter | None = None) -> None:
+    def __init__(
+        self,
+        paths: EchoPaths,
+        vaults: Vaults | None = None,
+        converter: Converter | None = None,
+        index: DocumentIndex | None = None,
+    ) -> None:
         self._paths = paths
         self.vaults = vaults or Vaults(paths, None)
         self.converter = converter or Converter()
+        self.index = index
 
     def library(self, user_id: str) -> DocumentLibrary:
         """The documents of one user, and of nobody else. Raises UnsafeIdError."""
@@ -96,7 +109,20 @@ class DocumentReader:
             kept = await self._desk.vaults.of(self._call).put(source, mime_type=mime_type, name=name)
             library = self._desk.library(self._call.user_id)
             document = await library.take(kept.sha256, source, name, file_id=file_id, progress=progress)
-            return Opened(document=document, beginning=await library.text(document.id, 0, chars), kept=True)
+            beginning = await library.text(document.id, 0, chars)
+            if self._desk.index is not None and len(beginning) < document.chars:
+                await self._index(self._desk.index, library, document, name)
+            return Opened(document=document, beginning=beginning, kept=True)
+
+    async def _index(self, index: DocumentIndex, library: DocumentLibrary, document: Document, name: str) -> None:
+        """Let the session memory take a document; of a very long one its beginning, the tools read all of it."""
+        text = await library.text(document.id, 0, min(document.chars, MOST_INDEXED_CHARS))
+        stretches = tuple(Stretch(one.start, min(one.end, len(text)), one.label) for one in document.sections)
+        index.soon(
+            self._call.user_id,
+            self._call.chat_id,
+            Indexable(document_id=document.id, name=name, text=text, stretches=stretches),
+        )
 
     @asynccontextmanager
     async def _telling(self, name: str) -> "AsyncIterator[_Told]":
