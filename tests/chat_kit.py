@@ -9,7 +9,7 @@ import pytest
 
 from echo_constants import EchoError
 from echo_core.heads import MODEL_MARK, USER_MARK, ChatRows
-from echo_runtime import _owui, _owui_prompts, stages
+from echo_runtime import _owui, _owui_prompts, _owui_rights, stages
 from echo_runtime._owui import FunctionSwitch, RowText
 from echo_runtime._owui_prompts import KeptTemplates
 from echo_runtime.environment import Machine
@@ -88,11 +88,10 @@ class Host:
                 "sister_chats": gives([]),
                 "function_switches": gives(lambda: self.switches),
                 "user_names": gives({}),
-                "permitted": gives(True),
-                "search_engine": gives(""),
                 "approval_mode": gives("full"),
                 "fill_row": gives(None),
             },
+            _owui_rights: {"may_use_feature": gives(True), "search_engine": gives("")},
             _owui_prompts: {
                 "of_user": gives(lambda: KeptTemplates(model=self.prompt, chat="", folder="")),
                 "memories": gives(lambda: list(self.memories)),

@@ -212,8 +212,7 @@ class Compactor:
         told = COMPACTED.render(call.locale, before=weight.tokens, after=tokens_after)
         await show_now(call, NoticeShown(told))
         result = replace(history, state=await compaction_state(store)).under(standing, artifacts)
-        above = tokens_after > engine.budget.target_tokens * _NEAR_TARGET
-        return result, self._unmet(engine.budget, tokens_after, pinned_tokens) if above else ()
+        return result, self._unmet(engine.budget, tokens_after, pinned_tokens) if epoch.unmet else ()
 
     async def carried_out(
         self,
@@ -237,10 +236,12 @@ class Compactor:
             artifacts = await asyncio.to_thread(engine.artifacts, done.checkpoint, epoch, view)
             await keep_artifacts(store, epoch.checkpoint_id, artifacts)
         after = await asyncio.to_thread(history.under, epoch, artifacts)
+        tokens_after = self._estimate(after, frame, weight.ratio)
         epoch = replace(
             epoch,
             tokens_before=weight.tokens,
-            tokens_after=self._estimate(after, frame, weight.ratio),
+            tokens_after=tokens_after,
+            unmet=("target",) if tokens_after > engine.budget.target_tokens * _NEAR_TARGET else (),
             bytes_checkpoint=sum(len(xml.encode()) for xml in artifacts),
             created_at_s=self.now_s(),
         )
@@ -334,7 +335,7 @@ class Compactor:
 def _as_small_as_can_be(history: Rebuilt, weight: Weight, size_bytes: int, budget: Budget) -> bool:
     """Whether the last compaction could not reach its target, and little came since: another one would do no more."""
     epoch = history.epoch
-    if epoch is None or epoch.tokens_after <= budget.target_tokens * _NEAR_TARGET:
+    if epoch is None or not epoch.unmet:
         return False
     if weight.tokens > budget.hard_tokens or size_bytes > budget.max_bytes:
         return False
