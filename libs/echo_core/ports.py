@@ -185,7 +185,7 @@ class ShadowStore(DirectiveStore, Protocol):
         ...
 
     async def settings_beginning(self, prefix: str) -> Mapping[str, str]:
-        """The values of `echo_settings` whose keys begin so, by key; those that cannot be read are left out."""
+        """The values of `echo_settings` whose keys begin so, by key, oldest key first; unreadable ones are left out."""
         ...
 
     async def save_setting(self, key: str, value: str) -> None:

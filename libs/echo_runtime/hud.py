@@ -106,7 +106,7 @@ class Hud:
         """The charts of one chat, over all its answers on all its branches. Raises StateError."""
         kept = await store.settings_beginning(FIGURES_PREFIX)
         figures = [figure for text in kept.values() if (figure := TurnFigures.from_json(text)) is not None]
-        return chat_charts(sorted(figures, key=lambda figure: (figure.at_s, figure.message_id)), locale)
+        return chat_charts(sorted(figures, key=lambda figure: figure.at_s), locale)
 
     def turn(self, call: PipeCall, inner: ModelBackend) -> "HudTurn":
         """One turn's share of the HUD; ask Gemini through its `backend`."""

@@ -180,7 +180,7 @@ SELECT_SETTINGS: Final = f"""
     SELECT key, {opened("value", text=True)} FROM echo_settings WHERE key IN (SELECT value FROM json_each(?))"""
 
 SELECT_SETTINGS_BEGINNING: Final = f"""
-    SELECT key, {opened("value", text=True)} FROM echo_settings WHERE substr(key, 1, ?) = ?"""
+    SELECT key, {opened("value", text=True)} FROM echo_settings WHERE substr(key, 1, ?) = ? ORDER BY rowid"""
 
 #: The first one wins; touching the row that is there makes SQLite return it.
 CLAIM_SETTING: Final = f"""

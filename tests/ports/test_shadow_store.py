@@ -42,6 +42,8 @@ class TestShadowStore:
         for key, value in (("figures:a", "1"), ("figures:b_%", "2"), ("figure", "3"), ("x figures:", "4")):
             await store.save_setting(key, value)
         assert await store.settings_beginning("figures:") == {"figures:a": "1", "figures:b_%": "2"}
+        await store.save_setting("figures:0", "5")
+        assert list(await store.settings_beginning("figures:")) == ["figures:a", "figures:b_%", "figures:0"]
         assert await store.settings_beginning("figures:b_") == {"figures:b_%": "2"}
         assert await store.settings_beginning("nothing") == {}
 

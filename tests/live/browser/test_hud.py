@@ -45,7 +45,7 @@ def page_of(live: Live, browser: Browser) -> Iterator[OpenAs]:
     def open_as(client: Client, *, theme: str = "light", **size: int) -> ChatPage:
         page = ChatPage(browser, live.url, language=client.language, **size)
         opened.append(page)
-        page.context.add_init_script(f"localStorage.setItem('theme', '{theme}')")
+        page.context.add_init_script(f"if (window === top) localStorage.setItem('theme', '{theme}')")
         page.enter(client)
         return page
 
@@ -121,7 +121,7 @@ def test_the_gauge_follows_a_chat_from_its_first_answer_on(live: Live, ada: Clie
 
 def test_quota_that_is_used_up_is_told_with_its_end(live: Live, page_of: OpenAs) -> None:
     lea = live.new_user("Léa", language="fr-FR")
-    chat_id = chat_at(live, lea, 0.45)
+    chat_id = chat_at(live, lea, 0.3)  # below the share at which the next turn would condense first
     live.sim.script(faults.quota_exhausted(answers.MODEL["FLASH"], quota_id=PER_DAY, limit=250))
     parent = next(m["id"] for m in lea.messages(chat_id).values() if m["role"] == "assistant")
     assert lea.turn("Encore ?", chat_id=chat_id, parent=parent).error
