@@ -24,6 +24,7 @@ from echo_cli._checks.packages import DISTRIBUTION, Installed, PackagesCheck, ec
 from echo_cli._checks.registry import CHECKS
 from echo_cli._checks.server import ServerCheck, judge_version
 from echo_cli._checks.stores import StoresCheck
+from echo_cli._checks.vectors import VectorsCheck
 from echo_cli._data_dir import below
 from echo_cli._exit_codes import ExitCode
 from echo_cli._functions import FunctionFile
@@ -440,7 +441,7 @@ def test_a_check_that_breaks_does_not_stop_the_others(error: Exception, code: st
 def test_a_check_without_what_it_needs_is_skipped_and_says_why() -> None:
     outcomes = examine(CHECKS, Surroundings(environ={}))
     skipped = {outcome.check.name for outcome in outcomes if outcome.verdict == "skipped"}
-    assert skipped == {"environment", "data_folder", "stores", "open_webui", "functions", "model", "keys"}
+    assert skipped == {"environment", "data_folder", "stores", "open_webui", "functions", "model", "keys", "vectors"}
     facts = facts_of([Outcome(check=CHECKS[2], skipped="data")])
     assert "--data" in facts["checks"][0]["skipped"]
     assert facts["healthy"] is True
@@ -539,7 +540,7 @@ def test_a_broken_package_is_told_before_anything_else_fails(tmp_path: Path) -> 
     assert DISTRIBUTION  # the package that the remedy is about
 
 
-COVERED_HERE = (
+COVERED = (
     PackagesCheck,
     EnvironmentCheck,
     FolderCheck,
@@ -548,8 +549,9 @@ COVERED_HERE = (
     ModelCheck,
     ServerCheck,
     KeysCheck,
+    VectorsCheck,  # in test_doctor_vectors.py
 )
 
 
-def test_no_check_is_left_out_of_this_file() -> None:
-    assert {type(check) for check in CHECKS} == set(COVERED_HERE)
+def test_no_check_is_left_untested() -> None:
+    assert {type(check) for check in CHECKS} == set(COVERED)
