@@ -76,8 +76,7 @@ class Pipe:
             "default", "OFF", "BLOCK_NONE", "BLOCK_ONLY_HIGH", "BLOCK_MEDIUM_AND_ABOVE", "BLOCK_LOW_AND_ABOVE"
         ] = Field(
             default="default",
-            description="Gemini's safety threshold, for all categories. *Seuil de sécurité de Gemini, pour toutes les "
-            "catégories.*",
+            description="Gemini's safety threshold, all categories. *Seuil de sécurité de Gemini, toutes catégories.*",
         )
         KEEP_API_HISTORY: bool = Field(
             default=True,
@@ -103,13 +102,14 @@ class Pipe:
             "LITE répond vite, PRO réfléchit le plus, AUTO s'adapte à la tâche.*",
         )
         SHOW_THOUGHTS: bool = Field(
-            default=True,
-            description="Show the model's thought summaries, folded. *Montrer le résumé des réflexions, replié.*",
+            True, description="Show the model's thought summaries, folded. *Montrer le résumé des réflexions, replié.*"
         )
         REASONING_EFFORT: Literal["default", "minimal", "low", "medium", "high"] = Field(
             default="default",
-            description="How long the model may think before it answers. *Temps de réflexion permis au modèle avant "
-            "sa réponse.*",
+            description="How long the model may think before it answers. *Temps de réflexion permis au modèle.*",
+        )
+        GOOGLE_MAPS: bool = Field(
+            False, description="Web Search brings Google Maps, too. *La recherche Web apporte aussi Google Maps.*"
         )
 
     def __init__(self) -> None:

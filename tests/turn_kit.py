@@ -23,7 +23,7 @@ from sim_fixture import RunningSim
 Json = dict[str, Any]
 
 
-_VALVES = runpy.run_path(str(Path(__file__).parents[1] / "pipes" / "echo_orchestrator.py"))["Pipe"].Valves
+_PIPE = runpy.run_path(str(Path(__file__).parents[1] / "pipes" / "echo_orchestrator.py"))["Pipe"]
 KEY = {"GEMINI_API_KEY": "test-key-0123456789"}
 
 
@@ -53,6 +53,7 @@ class Kit:
         user: str = "ada",
         native: Any = None,
         valves: Json | None = None,
+        own_valves: Json | None = None,
         metadata: Json | None = None,
         **body: Any,
     ) -> PipeCall:
@@ -60,6 +61,7 @@ class Kit:
 
         Args:
             native: `__tools__`.
+            own_valves: the user's own.
             metadata: Open WebUI's.
             body: more keys of the request; `tools` are the caller's own.
         """
@@ -67,9 +69,9 @@ class Kit:
         told = {**set_up, **(valves or {})}
         return PipeCall(
             body={"messages": messages, "model": "echo", **body},
-            user={"id": user, "role": "user"},
+            user={"id": user, "role": "user", "valves": _PIPE.UserValves(**(own_valves or {}))},
             metadata=metadata or {},
-            valves=_VALVES(**told),
+            valves=_PIPE.Valves(**told),
             tools=native,
         )
 

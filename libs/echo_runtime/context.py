@@ -32,6 +32,7 @@ from echo_runtime.chains import RequestChain, SavedChain
 from echo_runtime.compaction import Compactor, Frame
 from echo_runtime.document_desk import DocumentDesk, DocumentReader
 from echo_runtime.drawing import NOT_ALLOWED, may_draw, recent
+from echo_runtime.google_tools import position_of
 from echo_runtime.history import HistoryBuilder, Rebuilt
 from echo_runtime.levels import Levels
 from echo_runtime.scopes import Reader
@@ -153,7 +154,7 @@ class ContextBuilder:
             contents=sent,
             system_instruction=briefed.system,
             tools=declared,
-            tool_config=tool_config(declared),
+            tool_config=tool_config(declared, position_of(call)),
             tool_choice=tooling.choice if declared is not None else None,
             generation_config=generation.config,
             safety_settings=_safety(settings),

@@ -32,6 +32,7 @@ from echo_events import (
 )
 from echo_protocol import Backend, ModelInfo, content_json, convert_owui_tools, generation_settings, text_part
 from echo_runtime.call import PipeCall
+from echo_runtime.google_tools import position_of
 from echo_runtime.own_tools import READ_TOOL_OUTPUT, kept_for, output_id
 from echo_runtime.sealing import NoJournal
 from echo_runtime.subagent_report import exchange_text, result_text
@@ -245,7 +246,7 @@ class Agent:
             contents=[content_json("user", [text_part(question)])],
             system_instruction=content_json("user", [text_part(prompts.subagent(self._locale, today))]),
             tools=tools,
-            tool_config=tool_config(tools),
+            tool_config=tool_config(tools, position_of(around.call)),
             generation_config=dict(first.generation_config),
             safety_settings=around.safety_settings,
             tool_names=functions.original_names,

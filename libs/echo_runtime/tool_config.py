@@ -10,7 +10,7 @@ from echo_core.level_tool import level_spec
 from echo_core.ports import ShadowStore
 from echo_protocol import Backend, ModelInfo, ToolConversion, convert_owui_tools, gemini_name
 from echo_runtime.call import PipeCall
-from echo_runtime.google_tools import offered, switched_on
+from echo_runtime.google_tools import MAPS, offered, switched_on
 from echo_runtime.history_tool import READ_HISTORY, read_history_entry
 from echo_runtime.toolkits import offered_toolkits
 from echo_runtime.toolset import Toolset, tools_of
@@ -72,7 +72,8 @@ async def tooling_of(
     functions = convert_owui_tools((*own, *toolset.specs), backend=backend)
     # Source: gemini-cli and opencode-agy-auth: on cloudcode Google's tools stand alone.
     mixes = model.capabilities.mixes_tools and backend == "ai_studio"
-    google, refused = offered(switched.google, model, may_stand=mixes or not functions.declarations)
+    stands = mixes or not functions.declarations
+    google, refused = offered(switched.google, model, may_stand=stands, mixes=mixes, as_json=_wants_json(call.body))
     locale = call.locale
     return Tooling(
         conversion=replace(functions, google=google),
@@ -85,15 +86,25 @@ async def tooling_of(
     )
 
 
-def tool_config(tools: bytes | None) -> dict[str, Any] | None:
+def tool_config(tools: bytes | None, position: Mapping[str, float] | None = None) -> dict[str, Any] | None:
     """`toolConfig` of every request with these serialised tools.
 
+    Where the user is goes along with Google Maps only. Source: Gemini API docs, Grounding with Google Maps.
     Google's own tools beside functions need a flag. Source: the API's 400 text, "Please enable
     tool_config.include_server_side_tool_invocations to use Built-in tools with Function calling".
     """
     kinds = [kind for tool in json.loads(tools or b"[]") for kind in tool]
     mixed = "functionDeclarations" in kinds and len(kinds) > 1
-    return {"includeServerSideToolInvocations": True} if mixed else None
+    config: dict[str, Any] = {"includeServerSideToolInvocations": True} if mixed else {}
+    if position is not None and MAPS in kinds:
+        config["retrievalConfig"] = {"latLng": dict(position)}
+    return config or None
+
+
+def _wants_json(body: Mapping[str, Any]) -> bool:
+    form = body.get("response_format")
+    kind = form.get("type") if isinstance(form, Mapping) else form
+    return kind not in (None, "", "text")
 
 
 def _left_out(tools: list[tuple[str, Bilingual]], locale: Locale) -> list[str]:

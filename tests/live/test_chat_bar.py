@@ -8,6 +8,9 @@ from typing import Any
 import pytest
 
 from echo_cli._model_record import ECHO_MODEL_ID
+from echo_runtime.lifecycle import PIPE_ID
+from echo_workers.gemini_sim.core.faults import response
+from echo_workers.gemini_sim.core.frames import sse_event
 from live import answers
 from live.client import Client, Turn
 from live.stack import Live
@@ -15,6 +18,7 @@ from live.tool_servers import searxng_app, serving
 
 RETRIEVAL = "/api/v1/retrieval/config"
 RECORD = "/api/v1/models/model"
+OWN_VALVES = f"/api/v1/functions/id/{PIPE_ID}/valves/user/update"
 ARTIST = "models/gemini-3.1-flash-image:"
 #: Words of the prompts that Open WebUI has for its own features. Source: `open_webui/config.py`, release 0.12.4.
 NATIVE_PROMPTS = ("Pyodide", "/mnt/uploads", "code_interpreter", "<attached_files>", "<context>")
@@ -66,6 +70,24 @@ def test_web_search_is_googles_unless_searxng_is_set(live: Live, toolkit: str) -
     assert "search_web" not in functions(body)
     assert turn.error == ""
     assert_no_native_prompt(live)
+
+
+def test_google_maps_comes_with_web_search_for_users_who_switched_it_on(live: Live, ada: Client) -> None:
+    place = {"uri": "https://maps.google.com/?cid=7", "title": "Le Petit Four", "placeId": "places/abc"}
+    wire = response("In the next street.", finish="STOP")
+    wire["candidates"][0]["groundingMetadata"] = {"groundingChunks": [{"maps": place}]}
+    ada.post(OWN_VALVES, {"GOOGLE_MAPS": True})
+    live.sim.script({"status": 200, "chunks": [{"text": sse_event(wire).decode()}]})
+    with web_search(live, "duckduckgo"):
+        there = {"{{USER_LOCATION}}": "45.764, 4.836 (lat, long)"}
+        turn = ada.turn("A bakery?", features={"web_search": True}, variables=there)
+    ada.post(OWN_VALVES, {})
+    [body] = sent(live)
+    assert {"googleSearch", "urlContext", "googleMaps"} <= kinds(body)
+    assert body["toolConfig"]["retrievalConfig"] == {"latLng": {"latitude": 45.764, "longitude": 4.836}}
+    [source] = turn.message["sources"]
+    assert (source["source"]["name"], source["source"]["url"]) == ("Le Petit Four", place["uri"])
+    assert turn.error == ""
 
 
 def test_searxng_answers_searches_where_the_administrator_set_it(live: Live) -> None:

@@ -208,6 +208,35 @@ def test_each_call_is_asked_about_and_a_refusal_is_told(live: Live, servers: Non
     assert turn.error == "" and turn.text
 
 
+def test_always_is_full_access_in_the_chat_bar_and_counts_at_once(live: Live, servers: None, permissions: None) -> None:
+    """Open WebUI 0.12.4's dialog has two answers; its "always" is `handleToolApprovalModeChange` of `Chat.svelte`."""
+    begun = live.admin.turn("Hello.")
+
+    def always(told: dict[str, Any]) -> bool:
+        live.admin.request("PATCH", f"/api/v1/chats/{begun.chat_id}/params", {"tool_approval_mode": "full"})
+        return True
+
+    def ask(text: str, after: Turn, mode: str) -> Turn:
+        return live.admin.turn(
+            text,
+            chat_id=begun.chat_id,
+            parent=after.assistant_id,
+            tool_ids=["server:weather"],
+            session_id=asked.id,
+            params={"tool_approval_mode": mode},
+        )
+
+    with tab(live, always) as asked:
+        two = 'Call get_weather {"city": "Lyon"} and call get_weather {"city": "Nice"}.'
+        first = ask(two, begun, "ask")
+        assert ["celsius" in response["response"]["output"] for response in responses(live)] == [True, True]
+        kept = live.admin.chat(begun.chat_id)["chat"]["params"]
+        second = ask('Call get_weather {"city": "Metz"}.', first, kept["tool_approval_mode"])
+        assert "celsius" in responses(live)[0]["response"]["output"]
+    assert [told["data"]["tool_call"]["arguments"] for told in asked.asked] == [{"city": "Lyon"}]
+    assert (first.error, second.error) == ("", "")
+
+
 def test_tools_of_the_users_own_browser_run_there(live: Live) -> None:
     before = live.admin.get("/api/v1/configs/connections")
     live.admin.post("/api/v1/configs/connections", before | {"ENABLE_DIRECT_INTEGRATIONS": True})

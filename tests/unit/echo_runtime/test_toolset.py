@@ -7,8 +7,10 @@ import pytest
 
 from echo_protocol import Catalogue
 from echo_runtime import PipeCall, _owui_rights
+from echo_runtime.google_tools import position_of
 from echo_runtime.tool_config import Tooling, tool_config, tooling_of
 from echo_runtime.toolset import tools_of
+from echo_runtime.turn_context import Anchors
 from echo_state_manager.memory import MemoryShadowStore
 
 PAGE = {"session_id": "s", "message_id": "m", "chat_id": "temporary:s"}
@@ -198,3 +200,66 @@ async def test_the_declarations_do_not_depend_on_whether_a_result_was_cut() -> N
     before = await tooling_of(call, store, model, "ai_studio")
     await store.keep_tool_output("m", "c", "x" * 1_000_000)
     assert wire_of(await tooling_of(call, store, model, "ai_studio")) == wire_of(before)
+
+
+def with_maps(tools: Any = None, metadata: dict[str, Any] | None = None, **body: Any) -> PipeCall:
+    """Web search by a user who switched maps on."""
+    user = {"id": "u", "valves": SimpleNamespace(GOOGLE_MAPS=True)}
+    return call_of(tools or {}, metadata={**(metadata or SEARCH)}, user=user, body=body)
+
+
+async def test_maps_come_with_web_search_for_those_who_switched_them_on() -> None:
+    made = await tooling(with_maps())
+    assert wire_of(made) == b'[{"googleSearch":{}},{"urlContext":{}},{"googleMaps":{}}]'
+    assert b"googleMaps" not in wire_of(await tooling(with_maps(metadata=PAGE)))
+    assert b"googleMaps" not in wire_of(await tooling(call_of({}, metadata=SEARCH)))
+
+
+async def test_maps_stand_beside_functions_with_the_flag() -> None:
+    wire = wire_of(await tooling(with_maps({"roll": native("roll")})))
+    assert b'{"googleMaps":{}}' in wire
+    assert tool_config(wire) == {"includeServerSideToolInvocations": True}
+
+
+@pytest.mark.parametrize(
+    ("model", "body", "told"),
+    [
+        ("gemini-4-hydrogen", {}, "Gemini 4 Hydrogen does not offer Google Maps; it is left out of this answer."),
+        ("gemini-2.5-flash", {}, "Gemini 2.5 Flash cannot use Google Maps together with other tools"),
+        ("gemini-3.8-flash", {"response_format": {"type": "json_object"}}, "in an answer that has to be JSON"),
+    ],
+)
+async def test_maps_are_left_out_where_google_refuses_them(model: str, body: dict[str, Any], told: str) -> None:
+    made = await tooling(with_maps(**body), model)
+    assert wire_of(made) == b'[{"googleSearch":{}},{"urlContext":{}}]'
+    [notice] = made.notices
+    assert told in notice
+
+
+async def test_maps_stay_in_an_answer_in_plain_text() -> None:
+    assert b"googleMaps" in wire_of(await tooling(with_maps(response_format={"type": "text"})))
+
+
+async def test_maps_are_not_asked_where_searxng_serves(open_webui: SimpleNamespace) -> None:
+    open_webui.engine = "searxng"
+    assert b"googleMaps" not in wire_of(await tooling(with_maps()))
+
+
+def standing(place: str) -> PipeCall:
+    call = with_maps()
+    call.shared.anchors = Anchors(places={"USER_LOCATION": place})
+    return call
+
+
+def test_where_the_user_is_goes_along_with_maps_only() -> None:
+    position = position_of(standing("45.764, -4.836 (lat, long)"))
+    lyon = {"latitude": 45.764, "longitude": -4.836}
+    assert position == lyon
+    assert tool_config(b'[{"googleMaps":{}}]', position) == {"retrievalConfig": {"latLng": lyon}}
+    assert tool_config(b'[{"googleSearch":{}}]', position) is None
+    assert tool_config(b'[{"googleMaps":{}}]') is None
+
+
+@pytest.mark.parametrize("place", ["", "Lyon", "91.0, 2.0 (lat, long)", "45.0, 181.0 (lat, long)", "1, 2"])
+def test_what_is_no_position_is_not_sent(place: str) -> None:
+    assert position_of(standing(place)) is None

@@ -135,6 +135,23 @@ def test_functions_beside_a_built_in_tool_need_the_flag_from_three_on() -> None:
     check_tools(request, model("gemini-3-flash-preview"))
 
 
+def test_maps_are_taken_by_the_models_that_have_them() -> None:
+    request: dict[str, Any] = {
+        "tools": [{"googleSearch": {}}, {"urlContext": {}}, {"googleMaps": {"enableWidget": False}}],
+        "toolConfig": {"retrievalConfig": {"latLng": {"latitude": 45.764, "longitude": 4.836}}},
+    }
+    for name in ("gemini-4-argon", "gemini-3.8-flash", "gemini-3.1-pro-preview", "gemini-2.5-flash"):
+        check_tools(request, model(name))
+    for name in ("gemini-4-hydrogen", "gemini-3.1-flash-image", "gemma-4-31b-it", "gemini-2.5-flash-image"):
+        with pytest.raises(GoogleRefusal, match="Google Maps tool is not enabled for this model"):
+            check_tools(request, model(name))
+    with pytest.raises(GoogleRefusal, match="a response mime type: 'application/json' is unsupported"):
+        check_tools(request | {"generationConfig": {"responseMimeType": "application/json"}}, model("gemini-4-argon"))
+    request["toolConfig"]["retrievalConfig"]["latLng"]["latitude"] = 90.5
+    with pytest.raises(GoogleRefusal, match="out of range"):
+        check_tools(request, model("gemini-4-argon"))
+
+
 def test_doubled_unknown_and_forced_names_are_refused() -> None:
     flash = model("gemini-3-flash-preview")
     with pytest.raises(GoogleRefusal, match="Duplicate function declaration found: f"):

@@ -29,6 +29,7 @@ class ServerModel:
         default_thinks: thinks when the request does not say.
         signature_scope: models of one scope accept each other's signatures; None = it signs nothing.
         unified_window: input and output share `input_tokens`.
+        maps: takes the tool `googleMaps`. Source: Grounding with Google Maps, supported models, documented.
     """
 
     id: str
@@ -48,6 +49,7 @@ class ServerModel:
     signature_scope: str | None = None
     explicit_cache: bool = True
     unified_window: bool = False
+    maps: bool = False
     image: bool = False
     retired: bool = False
     input_tokens: int = 1_048_576

@@ -71,6 +71,19 @@ def check_tools(request: dict[str, Any], model: ServerModel) -> None:
     if doubled is not None:
         raise invalid(f"Duplicate function declaration found: {doubled}")
     _check_config(request, names, model)
+    _check_maps(request, model)
+
+
+def _check_maps(request: dict[str, Any], model: ServerModel) -> None:
+    """Source: both texts about the tool are third-party reports, the range is that of `google.type.LatLng`."""
+    if any("googleMaps" in tool for tool in request.get("tools", [])):
+        if not model.maps:
+            raise invalid("Google Maps tool is not enabled for this model")
+        if request.get("generationConfig", {}).get("responseMimeType") == "application/json":
+            raise invalid("Google Maps tool with a response mime type: 'application/json' is unsupported")
+    place = request.get("toolConfig", {}).get("retrievalConfig", {}).get("latLng", {})
+    if abs(place.get("latitude", 0)) > 90 or abs(place.get("longitude", 0)) > 180:
+        raise invalid("Invalid value at 'tool_config.retrieval_config.lat_lng': out of range.")
 
 
 def _check_config(request: dict[str, Any], names: list[str], model: ServerModel) -> None:
