@@ -1,8 +1,10 @@
 """Writing a backup while ECHO runs.
 
-Databases are copied with SQLite's backup API, which gives one consistent moment also while others write. They come
-first: a file that a database names is then still there when its turn comes, since the vault only grows between two
-clean-ups. The archive gets its name only when it is complete and on the disk.
+Databases are copied with SQLite's backup API, which gives one consistent moment also while others write. What names
+other files comes before what it names, and the folder is looked through anew for each of the two: the databases before
+the files of the vault, a repository's refs and index before its objects. Vaults and objects only grow between two
+clean-ups, so nothing that was copied names what was not. The archive gets its name only when it is complete and on the
+disk.
 """
 
 import gzip
@@ -98,9 +100,6 @@ def write_backup(
         raise OutputNameError(path=out.name)
     if out.exists():
         raise OutputExistsError(path=str(out))
-    collected = _collect(root)
-    databases = [path for path, kind in collected if kind == "sqlite"]
-    others = [(path, kind) for path, kind in collected if kind != "sqlite"]
     entries: list[Entry] = []
     skipped: list[str] = []
     with (
@@ -108,7 +107,7 @@ def write_backup(
         _compressor(raw, out.name) as packed,
         tarfile.open(fileobj=packed, mode="w|", format=tarfile.PAX_FORMAT) as tar,
     ):
-        for path, kind in [*((path, "sqlite") for path in databases), *others]:
+        for path, kind in _in_order(root):
             relative = path.relative_to(root).as_posix()
             on_entry(relative)
             entry = _add(tar, path, relative, kind, out.parent)
@@ -122,10 +121,30 @@ def write_backup(
         path=out,
         size_bytes=out.stat().st_size,
         content_bytes=sum(entry.size_bytes for entry in entries),
-        databases=len(databases),
+        databases=sum(entry.kind == "sqlite" for entry in entries),
         files=sum(entry.kind == "file" for entry in entries),
         skipped=tuple(skipped),
     )
+
+
+def _in_order(root: Path) -> Iterator[tuple[Path, Kind]]:
+    """Everything to be copied: databases, what points in repositories, the rest; each looked for when its turn comes.
+
+    A database that appears meanwhile is left for the next backup, as what it names might be missing from this one.
+    """
+    yield from ((path, kind) for path, kind in _collect(root) if kind == "sqlite")
+    done: set[Path] = set()
+    # HEAD may name a branch that was made after the folder was looked through.
+    while new := [e for e in _collect(root) if _points(e[0].relative_to(root), e[1]) and e[0] not in done]:
+        yield from new
+        done |= {path for path, _ in new}
+    yield from ((path, kind) for path, kind in _collect(root) if kind != "sqlite" and path not in done)
+
+
+def _points(relative: Path, kind: Kind) -> bool:
+    """Whether a file of a Git repository may name objects: refs, HEAD, the index, a merge that waits."""
+    inside = relative.parts[relative.parts.index(".git") + 1 :] if ".git" in relative.parts else ()
+    return kind == "file" and bool(inside) and inside[0] != "objects"
 
 
 def _collect(root: Path) -> list[tuple[Path, Kind]]:
