@@ -24,7 +24,11 @@ PLACEHOLDERS: Final[Mapping[PromptName, frozenset[str]]] = {
 }
 
 #: What a text must hold, because ECHO puts something there.
-NEEDED: Final[Mapping[PromptName, str]] = {"writer": "{name}", "subagent": "{today}"}
+NEEDED: Final[Mapping[PromptName, str]] = {
+    "writer": "{name}",
+    "subagent": "{today}",
+    "checkpoint": "{tokens}",
+}
 
 
 class UnknownPromptError(EchoError):

@@ -27,11 +27,14 @@ PromptName: TypeAlias = Literal[
     "subagent_context",
     "level_tool",
     "level_plan",
+    "checkpoint",
+    "checkpoint_review",
 ]
 PROMPT_NAMES: Final[tuple[PromptName, ...]] = get_args(PromptName)
 
 #: A declaration is sealed once for all writers of a chat, whatever their languages; all tools are declared in English.
-ENGLISH_ONLY: Final[frozenset[PromptName]] = frozenset({"level_tool", "level_plan"})
+#: What asks for a checkpoint is never shown, and has it written in the language of the conversation, as JSON.
+ENGLISH_ONLY: Final[frozenset[PromptName]] = frozenset({"level_tool", "level_plan", "checkpoint", "checkpoint_review"})
 
 #: Why ECHO asks again: the answer broke off, was empty, its call was unreadable, or it called what is not offered.
 NudgeKind = Literal["go_on", "empty", "malformed_call", "unknown_tool"]
@@ -112,6 +115,14 @@ class PromptBook:
     def subagent_question(self, locale: Locale, task: str, context: str) -> str:
         """What a sub-agent is asked: its task, and the context that it was given, if any."""
         return f"{task}\n\n{self.text('subagent_context', locale)}\n{context}" if context else task
+
+    def checkpoint(self, tokens: int) -> str:
+        """The system instruction for writing a checkpoint of at most so many tokens."""
+        return self.text("checkpoint", "en").replace("{tokens}", str(tokens))
+
+    def checkpoint_review(self) -> str:
+        """The system instruction for the second look at a checkpoint."""
+        return self.text("checkpoint_review", "en")
 
 
 #: The texts as they come with ECHO.

@@ -17,6 +17,7 @@ from echo_core.compaction_records import WEIGHED_KEY, Epoch, Weighed
 from echo_core.ports import Clock, GenerateRequest, ModelBackend, ShadowStore
 from echo_core.prefix import PrefixBreak
 from echo_events import NoticeShown
+from echo_prompts import PromptBook
 from echo_protocol import Backend, ModelInfo, Notice, request_json
 from echo_runtime.breaks import BREAKS
 from echo_runtime.call import PipeCall
@@ -110,10 +111,18 @@ class Compactor:
         apollo: the model that sums up, as the catalogue knows it now.
         backend_name: whose model ids are used.
         clock: dates epochs.
+        prompts: gives the words that hold now, in which that model is asked.
     """
 
-    def __init__(self, apollo: Callable[[], ModelInfo], backend_name: Backend, clock: Clock) -> None:
+    def __init__(
+        self,
+        apollo: Callable[[], ModelInfo],
+        backend_name: Backend,
+        clock: Clock,
+        prompts: Callable[[], Awaitable[PromptBook]],
+    ) -> None:
         self._apollo = apollo
+        self._prompts = prompts
         self._backend_name = backend_name
         self._clock = clock
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -316,7 +325,7 @@ class Compactor:
         start = view.place(now.pivot_id) if now is not None and now.pivot_id else 0
         before = read_checkpoint(held[0]) if held and start > 0 else Checkpoint()
         messages = await asyncio.to_thread(engine.between, view, start, plan.pivot)
-        summariser = Summariser(self._apollo(), self._backend_name)
+        summariser = Summariser(self._apollo(), self._backend_name, await self._prompts())
         return await summariser.condense(backend, messages, before, room_bytes)
 
     @staticmethod

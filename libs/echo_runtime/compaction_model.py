@@ -13,7 +13,7 @@ from echo_core.compaction_records import Method
 from echo_core.compaction_transcript import Said, chunks, transcript
 from echo_core.compaction_verify import REVIEW_SCHEMA, Fault, reviewed, verify
 from echo_core.ports import GenerateRequest, ModelBackend
-from echo_prompts.compaction_words import review_words, sum_up_words
+from echo_prompts import SHIPPED, PromptBook
 from echo_protocol import (
     Backend,
     ModelInfo,
@@ -59,11 +59,20 @@ class Summariser:
     Args:
         model: what is asked.
         backend_name: whose model ids are used.
+        prompts: how it is asked.
         call_limit_s: seconds that one call may take.
     """
 
-    def __init__(self, model: ModelInfo, backend_name: Backend, *, call_limit_s: float = CALL_LIMIT_S) -> None:
+    def __init__(
+        self,
+        model: ModelInfo,
+        backend_name: Backend,
+        prompts: PromptBook = SHIPPED,
+        *,
+        call_limit_s: float = CALL_LIMIT_S,
+    ) -> None:
         self._model = model
+        self._prompts = prompts
         self._model_id = model.backend_id(backend_name)
         self._call_limit_s = call_limit_s
 
@@ -108,7 +117,8 @@ class Summariser:
     ) -> Checkpoint | None:
         """What the model wrote, looked at twice; None when it does not hold."""
         asked = f"{_former(before)}\n<messages>\n{transcript(stretch)}\n</messages>"
-        answer = await self._ask(backend, sum_up_words(size_bytes // BYTES_A_TOKEN), asked, ANSWER_SCHEMA)
+        how = self._prompts.checkpoint(size_bytes // BYTES_A_TOKEN)
+        answer = await self._ask(backend, how, asked, ANSWER_SCHEMA)
         if answer is None:
             faults.append("cut_off")
             return None
@@ -118,9 +128,8 @@ class Summariser:
             log.warning("a checkpoint of %s was refused: %s", self._model_id, ", ".join(verdict.faults))
             return None
         new = "\n".join(f"{name}: {text}" for name, text in verdict.checkpoint.lines())
-        review = await self._ask(
-            backend, review_words(), f"{asked}\n<new_checkpoint>\n{new}\n</new_checkpoint>", REVIEW_SCHEMA
-        )
+        seen = f"{asked}\n<new_checkpoint>\n{new}\n</new_checkpoint>"
+        review = await self._ask(backend, self._prompts.checkpoint_review(), seen, REVIEW_SCHEMA)
         if review is None:
             return verdict.checkpoint
         again = verify(reviewed(verdict.checkpoint, review), stretch, before, size_bytes)

@@ -132,6 +132,7 @@ def assemble(shared: Services, env: Mapping[str, str]) -> Orchestrator:
     scopes = Scopes(catalogue)
     drafter = Drafter(stores, shared.vaults, documents=shared.documents)
     pushes = Pushes(shared.sessions, shared.identity, shared.clock)
+    prompts = PromptDesk(PromptStore(shared.paths.prompts_db, shared.clock))
     return Orchestrator(
         backends=backends,
         files=FileBackends(shared.vaults, shared.clock),
@@ -141,7 +142,7 @@ def assemble(shared: Services, env: Mapping[str, str]) -> Orchestrator:
             HistoryBuilder(stores, scopes, shared.clock, shared.vaults, drafter, shared.documents),
             ApiHistory(scopes),
             Briefings(Templates(shared.clock), BACKEND, pushes),
-            Compactor(partial(levels.model, "APOLLO"), BACKEND, shared.clock),
+            Compactor(partial(levels.model, "APOLLO"), BACKEND, shared.clock, prompts.book),
             BACKEND,
             shared.documents,
         ),
@@ -149,7 +150,7 @@ def assemble(shared: Services, env: Mapping[str, str]) -> Orchestrator:
         catalogue=live,
         prices=PriceList(catalogue, shared.clock),
         hud=Hud(stores, quota, quota, live.now, shared.clock),
-        prompts=PromptDesk(PromptStore(shared.paths.prompts_db, shared.clock)),
+        prompts=prompts,
         clock=shared.clock,
         drafter=drafter,
         pushes=pushes,

@@ -1,6 +1,7 @@
 """A chat that grows beyond its context, with the real pipe and the simulator."""
 
 import json
+import re
 from collections.abc import AsyncIterator
 from itertools import pairwise
 from pathlib import Path
@@ -42,6 +43,18 @@ async def test_between_two_compactions_each_request_begins_with_the_one_before(c
         breaks += not contents_of(after).startswith(contents_of(before))
         assert json.loads(before["body"])["systemInstruction"] == json.loads(after["body"])["systemInstruction"]
     assert breaks == len((await chat.state()).epochs)
+
+
+async def test_an_administrators_words_ask_for_the_checkpoint(chat: LongChat) -> None:
+    await chat.kit.orchestrator._prompts.put("checkpoint", "en", "Condense to {tokens} tokens, in verse.", "root")
+    for n in range(24):
+        await chat.say(filler(n))
+        if (await chat.state()).epochs:
+            break
+    rows = [row for row in chat.kit.sim.requests() if row["path"].endswith(":generateContent")]
+    how = [json.loads(row["body"])["systemInstruction"]["parts"][0]["text"] for row in rows]
+    assert how
+    assert re.fullmatch(r"Condense to [1-9]\d+ tokens, in verse\.", how[0])
 
 
 def asks_for(rounds: int, start: int = 0) -> str:

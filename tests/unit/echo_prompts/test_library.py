@@ -50,6 +50,8 @@ SNAPSHOTS = {
     ("subagent_context", "fr"): (1, "1f8181a33a7e"),
     ("level_tool", "en"): (1, "c3bb6d364e66"),
     ("level_plan", "en"): (1, "9d286dac190d"),
+    ("checkpoint", "en"): (1, "c99c5aeb1b07"),
+    ("checkpoint_review", "en"): (1, "aad0c3c85827"),
 }
 
 
@@ -81,6 +83,7 @@ def test_what_is_shipped_would_be_accepted_from_an_administrator(key: tuple[str,
         ("continue", "Go on, ##ECHO_VERSION##."),
         ("writer", "[Somebody]"),
         ("subagent", "Do it."),
+        ("checkpoint", "Sum up."),
     ],
 )
 def test_a_text_that_would_not_work_is_refused(name: str, text: str) -> None:
