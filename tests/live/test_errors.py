@@ -258,7 +258,7 @@ def saboteur(live: Live) -> Iterator[None]:
     ("locale", "place", "kept"),
     [
         ("en", "echo_runtime.orchestrator:settings_of", ""),
-        ("fr", "echo_runtime.briefings:pis", ""),
+        ("fr", "echo_runtime.briefings:_pis", ""),
         ("en", "echo_runtime.orchestrator:dumps", ""),
         ("fr", "echo_core.turn_record:content_json", "The whole answer."),
         ("en", "echo_core.engine:usage_shown", "The whole answer."),
