@@ -121,7 +121,13 @@ class DocumentReader:
         index.soon(
             self._call.user_id,
             self._call.chat_id,
-            Indexable(document_id=document.id, name=name, text=text, stretches=stretches),
+            Indexable(
+                document_id=document.id,
+                name=name or notes.NAMELESS.render(self._call.locale),
+                text=text,
+                stretches=stretches,
+                whole=len(text) == document.chars,
+            ),
         )
 
     @asynccontextmanager

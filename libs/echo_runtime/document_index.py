@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -29,12 +29,14 @@ class Indexable:
         name: how the user calls it.
         text: all of it.
         stretches: its pages, sheets and sections.
+        whole: False where the text is only the beginning of it.
     """
 
     document_id: str
     name: str
     text: str
     stretches: Sequence[Stretch] = ()
+    whole: bool = True
 
 
 class DocumentIndex:
@@ -42,10 +44,14 @@ class DocumentIndex:
 
     Args:
         store: gives the vector store; called at the first use, because opening it takes a while.
+        tell: called with (chat id, document) when a whole document that was not there has been indexed for a chat.
     """
 
-    def __init__(self, store: Callable[[], VectorStore]) -> None:
+    def __init__(
+        self, store: Callable[[], VectorStore], tell: Callable[[str, Indexable], Awaitable[None]] | None = None
+    ) -> None:
         self._store = store
+        self._tell = tell
         self._running: dict[tuple[str, str, str], asyncio.Task[None]] = {}
 
     def soon(self, user_id: str, chat_id: str, document: Indexable) -> None:
@@ -66,6 +72,11 @@ class DocumentIndex:
         Raises:
             EchoError: the vector store or the embedder fails.
         """
+        made, _ = await self._take(user_id, chat_id, document)
+        return made
+
+    async def _take(self, user_id: str, chat_id: str, document: Indexable) -> tuple[int, int]:
+        """How many passages a document has, and how many of them are new."""
         made = await asyncio.to_thread(_passages, chat_id, document)
         mine = self._store().of(user_id, SESSION_RAG)
         where = PassageFilter(chat_ids=(chat_id,), source_ids=(document.document_id,), kinds=(DOCUMENT_KIND,))
@@ -79,7 +90,7 @@ class DocumentIndex:
         missing = [one for one in made if one.passage_id not in there]
         if missing:
             await mine.put(missing)
-        return len(made)
+        return len(made), len(missing)
 
     async def search(
         self,
@@ -120,8 +131,10 @@ class DocumentIndex:
 
     async def _guarded(self, user_id: str, chat_id: str, document: Indexable) -> None:
         try:
-            count = await self.take(user_id, chat_id, document)
+            count, new = await self._take(user_id, chat_id, document)
             log.info("A document was indexed in %d passages", count)
+            if new and document.whole and self._tell is not None:
+                await self._tell(chat_id, document)
         except EchoError as error:
             log.warning("A document was not indexed: %s", error)
 

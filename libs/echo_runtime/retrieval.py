@@ -17,10 +17,12 @@ from weakref import WeakKeyDictionary
 from echo_constants import EchoError
 from echo_core.passages import SESSION_RAG, PassageFilter
 from echo_core.ports import Embedder
+from echo_events import Happening
 from echo_memory import SERVICE_MODEL, EdgeEngine, PackagedEmbedder, PassageStore, ServerEngine, ServiceEmbedder
 from echo_memory.points import PointStore
 from echo_paths import EchoPaths
-from echo_runtime.document_index import DocumentIndex
+from echo_runtime import _owui, push_event
+from echo_runtime.document_index import DocumentIndex, Indexable
 
 log = logging.getLogger(__name__)
 
@@ -90,8 +92,17 @@ def document_index() -> DocumentIndex:
     loop = asyncio.get_running_loop()
     found = _indexes.get(loop)
     if found is None:
-        found = _indexes[loop] = DocumentIndex(passages)
+        found = _indexes[loop] = DocumentIndex(passages, _tell_indexed)
     return found
+
+
+async def _tell_indexed(chat_id: str, document: Indexable) -> None:
+    """Let the model know with the chat's next question; a chat that was deleted meanwhile gets no records again."""
+    owner = await _owui.chat_owner(chat_id)
+    if owner is not None:
+        happening = Happening(name="document_indexed", fields={"document": document.name})
+        event_id = f"document_indexed:{document.document_id}"
+        await push_event(happening, event_id=event_id, user_id=owner, chat_id=chat_id)
 
 
 def begin() -> None:

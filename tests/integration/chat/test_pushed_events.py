@@ -1,6 +1,7 @@
 """What happened is told beside the next question, once on each chain, in the chat's language."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,8 +9,11 @@ import pytest
 from chat_kit import SavedChat
 from echo_aec import Artifact, parse_artifact
 from echo_events import Happening
-from echo_runtime import push_event
+from echo_memory import EdgeEngine, PassageStore
+from echo_runtime import push_event, retrieval
+from echo_runtime.document_index import DocumentIndex, Indexable
 from live.bodies import Body, assert_valid
+from passage_kit import WordEmbedder
 
 INDEXED = Happening(name="document_indexed", fields={"document": "</artifact> & co.pdf"})
 QUOTA = {
@@ -77,6 +81,32 @@ async def test_anything_pushed_is_told_once_where_it_belongs(chat: SavedChat, la
     [[], [event], []] = events(third)
     assert words in event.text and "</artifact> & co.pdf" in event.text
     assert_valid(third)
+
+
+async def test_a_document_that_was_indexed_is_told_in_its_chat_and_in_no_deleted_one(
+    chat: SavedChat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def owner(chat_id: str) -> str | None:
+        return "ada" if chat_id == "chat" else None
+
+    monkeypatch.setattr("echo_runtime._owui.chat_owner", owner)
+    await chat.ask("First.")
+    await chat.ask("Second.")
+    before = sorted(tmp_path.rglob("session.db"))
+    vectors = PassageStore(EdgeEngine(tmp_path / "vectors"), WordEmbedder())
+    index = DocumentIndex(lambda: vectors, retrieval._tell_indexed)
+    farm = Indexable(document_id="farm", name="ferme.pdf", text="Le verger compte douze pommiers. " * 40)
+    for chat_id in ("chat", "chat", "deleted"):
+        index.soon("ada", chat_id, farm)
+        assert await index.search("ada", "verger", chat_id=chat_id, limit=1)
+    await vectors.close()
+    assert sorted(tmp_path.rglob("session.db")) == before
+    await chat.ask("Third.")
+    await chat.ask("Fourth.")
+    last = chat.bodies()[-1]
+    assert names(last) == [[], [], ["document_indexed"], []]
+    assert "ferme.pdf" in events(last)[2][0].text
+    assert_valid(last)
 
 
 async def test_what_concerns_a_user_is_told_once_in_each_chat(chat: SavedChat) -> None:

@@ -1,5 +1,6 @@
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,24 @@ async def test_what_was_cut_off_goes_on_and_nothing_is_embedded_twice(
     index.soon("ada", "c1", FARM)
     await index.search("ada", "verger", limit=1)
     assert await mine.count() == count
+
+
+async def test_a_document_is_told_once_when_all_of_it_can_be_searched(store: PassageStore) -> None:
+    told: list[tuple[str, str]] = []
+
+    async def tell(chat_id: str, document: Indexable) -> None:
+        told.append((chat_id, document.name))
+
+    index = DocumentIndex(lambda: store, tell)
+    for chat_id, document in (
+        ("c1", FARM),
+        ("c1", FARM),
+        ("c2", FARM),
+        ("c1", replace(FARM, document_id="long", whole=False)),
+    ):
+        index.soon("ada", chat_id, document)
+        await index.search("ada", "verger", limit=1)
+    assert told == [("c1", "ferme.pdf"), ("c2", "ferme.pdf")]
 
 
 async def test_a_temporary_chat_leaves_nothing(store: PassageStore, index: DocumentIndex) -> None:
