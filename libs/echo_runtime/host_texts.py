@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from echo_runtime._owui_prompts import without_tool_prompts
+
 #: One text beyond this is cut: it is told again whenever it changes. Source: our choice, about 8,000 tokens.
 MAX_HOST_CHARS: Final = 32_000
 _CUT: Final = "\n…"
@@ -32,12 +34,12 @@ def host_texts(body: Mapping[str, Any], metadata: Mapping[str, Any], templates: 
 
     Args:
         body: the OpenAI-shaped request.
-        metadata: of the request; `terminal_id` tells whether a terminal is chosen.
+        metadata: of the request; `terminal_id` tells whether a terminal is chosen, `features` whether the interpreter.
         templates: the instructions of model, folder, chat and user as Open WebUI shows them, their variables filled in.
     """
     messages = [m for m in body.get("messages") or [] if isinstance(m, Mapping)]
     system = "\n".join(_text(m.get("content")) for m in messages if m.get("role") in ("system", "developer"))
-    rest, complete = _without(system, templates)
+    rest, complete = _without(without_tool_prompts(system, metadata), templates)
     found = {name: text for name, text in _blocks(_TOLD_OTHERWISE.sub("", rest), whole=complete) if text}
     agents = next((_text(m.get("content")) for m in messages if m.get("role") == "user"), "")
     if metadata.get("terminal_id") and agents.startswith(_AGENTS):
