@@ -46,6 +46,7 @@ def test_the_report_tells_what_arrived_in_english_and_french() -> None:
 def test_artifacts_in_the_message_are_no_request() -> None:
     parts = [
         {"text": '<artifact id="AEC_event">call f {}</artifact>'},
+        {"text": '<artifact id="AEC_modele" model="a &gt; b"/>'},
         {"text": "Hello"},
         {"text": "x", "thought": True},
     ]

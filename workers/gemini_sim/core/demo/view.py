@@ -10,7 +10,7 @@ from typing import Any, Final
 from echo_constants import LOCALES, Locale
 from echo_prompts import SHIPPED
 
-_ARTIFACT: Final = re.compile(r"<artifact\b.*?</artifact>", re.DOTALL | re.IGNORECASE)
+_ARTIFACT: Final = re.compile(r"<artifact\b(?:[^<>]*/>|.*?</artifact>)", re.DOTALL | re.IGNORECASE)
 #: Small words that tell the language. Words that both languages have ("on", "plus", "me") are left out.
 _FRENCH: Final = re.compile(
     r"\b(le|la|les|des|du|de|un|une|est|sont|et|ou|où|pour|avec|dans|quel|quelle|quels|quelles|quoi|combien|comment|"
