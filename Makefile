@@ -8,9 +8,6 @@ PORT ?= 3000
 DATA ?= .run/data
 # More arguments: make run ARGS="--host 0.0.0.0", make test ARGS="tests/unit -x".
 ARGS ?=
-# Workers of the tests. Files go to one worker whole, and all that share one Open WebUI to the same (tests/conftest.py).
-WORKERS ?= 2
-PARALLEL := --numprocesses=$(WORKERS) --dist=loadgroup
 # Byte code makes every start but the first several seconds faster.
 unexport PYTHONDONTWRITEBYTECODE
 # A checkout elsewhere on the machine must not lend its modules.
@@ -48,10 +45,10 @@ format: setup ## let ruff put the code in form
 	$(BIN)/ruff format
 
 test: lint ## lint and all tests but the long and the container ones
-	CHROMIUM_PATH="$$(scripts/chromium.sh)" $(BIN)/pytest $(PARALLEL) $(ARGS)
+	CHROMIUM_PATH="$$(scripts/chromium.sh)" scripts/tests.sh "not deep and not docker" $(ARGS)
 
 test-deep: setup ## the long tests
-	CHROMIUM_PATH="$$(scripts/chromium.sh)" HYPOTHESIS_PROFILE=deep $(BIN)/pytest $(PARALLEL) -m "deep and not docker" $(ARGS)
+	CHROMIUM_PATH="$$(scripts/chromium.sh)" HYPOTHESIS_PROFILE=deep scripts/tests.sh "deep and not docker" $(ARGS)
 
 test-docker: setup ## the tests that need a container daemon
 	$(BIN)/pytest -m docker $(ARGS)

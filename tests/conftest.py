@@ -29,13 +29,6 @@ def recordings() -> Path:
     return RECORDINGS
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tell the parallel run what belongs together: the shared Open WebUI boots in one worker, a file stays whole."""
-    for item in items:
-        shared = "live" in getattr(item, "fixturenames", ())
-        item.add_marker(pytest.mark.xdist_group("live" if shared else str(item.path.relative_to(ROOT))))
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Let a report travel from a worker of the parallel run: what a test logged may hold a lone surrogate."""

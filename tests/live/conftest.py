@@ -24,16 +24,14 @@ LIMIT_S = 600
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests by what they use, so that nobody forgets."""
+    """All of these take their time and boot something large; mark them, so that nobody forgets."""
     for item in items:
         if not item.path.is_relative_to(Path(__file__).parent):
             continue
         if item.get_closest_marker("timeout") is None:
             item.add_marker(pytest.mark.timeout(LIMIT_S))
-        fixtures = getattr(item, "fixturenames", ())
-        if "live" in fixtures:
-            item.add_marker("owui")
-        if "browser" in fixtures:
+        item.add_marker("owui")
+        if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker("browser")
 
 
