@@ -25,9 +25,11 @@ def idle_proxy(target_url: str, limit_s: float) -> Iterator[str]:
     with Server(("127.0.0.1", 0), Handler) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
         thread.start()
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-        server.shutdown()
-        thread.join()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 def _pass(near: socket.socket, far: socket.socket, limit_s: float) -> None:

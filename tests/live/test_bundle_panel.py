@@ -13,7 +13,7 @@ from echo_cli._bundle_build import Bundle, build_bundle
 from live.bare import BareOpenWebui
 from live.page import SCREENSHOTS, ChatPage
 
-pytestmark = [pytest.mark.owui, pytest.mark.browser, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.owui, pytest.mark.browser, pytest.mark.timeout(400), pytest.mark.deep]
 
 WAIT_MS = 60_000
 

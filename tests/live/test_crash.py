@@ -45,6 +45,7 @@ def assert_recovered(live: Live, talk: Conversation, answer_id: str) -> str:
     return shown
 
 
+@pytest.mark.deep
 def test_after_a_kill_the_page_and_the_next_request_have_all_that_was_turn_log(live: Live, talk: Conversation) -> None:
     chat_id, _, answer_id = begin(live, talk, "KILLED")
     poll(lambda: WORDS[-1].strip() in turn_log(live, chat_id) or None, "the log to hold the last word")

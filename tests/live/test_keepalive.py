@@ -42,8 +42,10 @@ def patience(live: Live) -> str:
 @contextmanager
 def heartbeat(live: Live, interval_s: int) -> Iterator[None]:
     live.admin.post(f"{FILTER}/valves/update", {"HEARTBEAT_S": interval_s})
-    yield
-    live.admin.post(f"{FILTER}/valves/update", {})
+    try:
+        yield
+    finally:
+        live.admin.post(f"{FILTER}/valves/update", {})
 
 
 @contextmanager
@@ -51,8 +53,10 @@ def through(url: str, client: Client) -> Iterator[Client]:
     """The same account by another address."""
     other = Client(url, name=client.name, language=client.language)
     other.token = client.token
-    yield other
-    other.close()
+    try:
+        yield other
+    finally:
+        other.close()
 
 
 def asked(silence_s: float) -> list[dict[str, Any]]:

@@ -93,6 +93,7 @@ def assert_sound(live: Live, walked: Walk) -> None:
     assert report.is_sound, report
 
 
+@pytest.mark.deep
 @pytest.mark.timeout(600)
 def test_a_short_random_walk_keeps_every_invariant(live: Live, bob: Client, tools: str) -> None:
     assert_sound(live, walk(live, bob, tools, seed=0, steps=len(MOVES)))
