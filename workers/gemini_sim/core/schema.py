@@ -24,7 +24,7 @@ FileData: mimeType=string fileUri=string displayName=string
 FunctionCall: id=string name=string args=struct
 FunctionResponse: id=string name=string response=struct parts=[FunctionResponsePart] willContinue=bool
  scheduling=enum:Scheduling
-FunctionResponsePart: inlineData=Blob
+FunctionResponsePart: inlineData=Blob fileData=FileData
 ExecutableCode: id=string language=enum:Language code=string
 CodeExecutionResult: id=string outcome=enum:Outcome output=string
 ToolCall: id=string toolType=string args=struct
