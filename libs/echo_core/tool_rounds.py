@@ -106,9 +106,10 @@ class ToolRounds:
         outcomes: dict[str, ToolOutcome] = {}
         try:
             async for news in self._tools.run(ours):
-                if isinstance(news, ToolOutcome):
+                shown = _shown(news)
+                if isinstance(news, ToolOutcome):  # what could not be shown has no result yet
                     outcomes[news.card_id] = news
-                for event in _shown(news):
+                for event in shown:
                     yield event
         except Exception:
             for request in ours:
