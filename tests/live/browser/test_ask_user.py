@@ -10,6 +10,8 @@ from live.native_tools import native_model
 from live.page import WAIT_MS, ChatPage
 from live.stack import Live
 
+pytestmark = pytest.mark.deep
+
 OPTIONS = [{"label": "Green", "description": "Mild."}, {"label": "Black", "description": "Strong."}]
 ASKED = {"questions": [{"id": "tea", "header": "Tea", "question": "Which tea do you like?", "options": OPTIONS}]}
 

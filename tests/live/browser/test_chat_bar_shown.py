@@ -11,6 +11,8 @@ from live.client import Client
 from live.page import ChatPage
 from live.stack import Live
 
+pytestmark = pytest.mark.deep
+
 RETRIEVAL = "/api/v1/retrieval/config"
 IMAGES = "/api/v1/images/config"
 ARTIST = "models/gemini-3.1-flash-image:"

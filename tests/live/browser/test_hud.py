@@ -119,6 +119,7 @@ def test_the_gauge_follows_a_chat_from_its_first_answer_on(live: Live, ada: Clie
     page.shot("hud-panel")
 
 
+@pytest.mark.deep
 def test_quota_that_is_used_up_is_told_with_its_end(live: Live, page_of: OpenAs) -> None:
     lea = live.new_user("Léa", language="fr-FR")
     chat_id = chat_at(live, lea, 0.3)  # below the share at which the next turn would condense first
@@ -137,6 +138,7 @@ def test_quota_that_is_used_up_is_told_with_its_end(live: Live, page_of: OpenAs)
     page.shot("hud-quota-panel-fr-dark")
 
 
+@pytest.mark.deep
 def test_charts_can_be_read_as_pictures_and_as_a_table(live: Live, ada: Client, page_of: OpenAs) -> None:
     live.sim.script(*(filled(share) for share in (0.05, 0.1, 0.2, 0.3)))
     turn = ada.turn("How full are we?")
@@ -155,6 +157,7 @@ def test_charts_can_be_read_as_pictures_and_as_a_table(live: Live, ada: Client, 
     page.shot("hud-charts-cache")
 
 
+@pytest.mark.deep
 def test_the_drawer_switches_the_model_level_and_exports(live: Live, page_of: OpenAs) -> None:
     user = live.new_user("Dora")
     chat_id = chat_at(live, user, 0.1)
@@ -179,6 +182,7 @@ def test_the_drawer_switches_the_model_level_and_exports(live: Live, page_of: Op
     page.shot("hud-line")
 
 
+@pytest.mark.deep
 def test_on_a_phone_it_fits_covers_nothing_and_works_by_keyboard(live: Live, lea: Client, page_of: OpenAs) -> None:
     chat_id = chat_at(live, lea, 0.92)
     page = page_of(lea, theme="dark", **PHONE)
@@ -202,6 +206,7 @@ def test_on_a_phone_it_fits_covers_nothing_and_works_by_keyboard(live: Live, lea
     page.shot("hud-phone-drawer-dark")
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_no_serious_fault(live: Live, ada: Client, page_of: OpenAs, theme: str) -> None:
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
@@ -230,6 +235,7 @@ def serious(axe: Any, page: ChatPage) -> list[tuple[str, str]]:
     ]
 
 
+@pytest.mark.deep
 def test_the_action_shows_the_same_without_any_script_in_the_page(live: Live, ada: Client, page_of: OpenAs) -> None:
     page = page_of(ada)
     page.open_chat(chat_at(live, ada, 0.3))
@@ -240,6 +246,7 @@ def test_the_action_shows_the_same_without_any_script_in_the_page(live: Live, ad
     page.shot("hud-embed")
 
 
+@pytest.mark.deep
 def test_a_condensed_chat_shows_its_checkpoint_and_the_way_back(live: Live, page_of: OpenAs) -> None:
     user = live.new_user("Cora")
     turn = user.turn("The project is called Heliotrope and must ship on Friday.")

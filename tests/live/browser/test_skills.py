@@ -12,6 +12,8 @@ from live.client import Client
 from live.page import ASSISTANT, ChatPage
 from live.stack import Live
 
+pytestmark = pytest.mark.deep
+
 STEPS = {
     "name": "make-haiku",
     "description": "Weekly reports as haiku. Use when a report is asked for.",

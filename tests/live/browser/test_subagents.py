@@ -3,6 +3,7 @@
 import json
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 from echo_cli._model_record import ECHO_MODEL_ID
@@ -10,6 +11,8 @@ from echo_workers.gemini_sim.core import faults
 from live.client import Client
 from live.page import ASSISTANT, WAIT_MS, ChatPage
 from live.stack import Live
+
+pytestmark = pytest.mark.deep
 
 TOOL = "delegate_to_subagent"
 WEIGH, FORECAST = 'call weigh {"what": "gold"}', 'call forecast {"city": "Lyon"}'
