@@ -4,8 +4,6 @@ from typing import Any
 
 import pytest
 
-from open_webui.config import CODE_INTERPRETER_PYODIDE_PROMPT
-
 from echo_runtime.host_texts import MAX_HOST_CHARS, host_texts
 
 SKILL = '<skill id="tea" name="Tea">\nBoil water.\n<skill-like>\nSupporting files:\na.md\n</skill>'
@@ -62,8 +60,3 @@ def test_a_text_of_any_length_is_cut() -> None:
     [text] = texts("x" * (MAX_HOST_CHARS + 9)).values()
     assert len(text) < MAX_HOST_CHARS + 9
     assert text.endswith("\n…")
-
-
-def test_what_open_webui_tells_of_its_own_code_interpreter_is_left_out() -> None:
-    body = {"messages": [{"role": "system", "content": f"Be kind.\n{CODE_INTERPRETER_PYODIDE_PROMPT}"}]}
-    assert host_texts(body, {"features": {"code_interpreter": True}}, ["Be kind."]) == {}
