@@ -36,9 +36,12 @@ async def _collection(collection_id: str, reader: Any) -> list[dict[str, Any]] |
 
 async def _folder(folder_id: str, reader: Any) -> list[dict[str, Any]] | None:
     from open_webui.models.folders import Folders
-    from open_webui.utils.access_control.files import get_owner_accessible_folder_files
-    from open_webui.utils.access_control.folders import has_folder_access
 
+    try:
+        from open_webui.utils.access_control.files import get_owner_accessible_folder_files
+        from open_webui.utils.access_control.folders import has_folder_access
+    except ImportError:  # releases before 0.12 share no folder, nor tell which of its files may be read
+        return None
     folder = await Folders.get_folder_by_id(folder_id)
     if folder is None or not (reader.role == "admin" or await has_folder_access(reader.id, folder, "read", db=None)):
         return None
