@@ -182,7 +182,7 @@ def test_another_account_that_continues_a_chat_reads_the_page_only(talk: Convers
     assert_nothing_of(first, signatures)
     assert [said.signatures for said in first.said] == [0, 0, 0, 0]
     texts = [[part["text"] for part in json.loads(said.asked)["parts"]] for said in first.said]
-    assert [next(text for text in told if not text.startswith('<artifact id="AEC_modele"')) for told in texts] == [
+    assert [next(text for text in told if not text.startswith("<artifact ")) for told in texts] == [
         "[Message from Ada]",
         "[Message from Ada]",
         "[Message from Ada]",
