@@ -2,6 +2,7 @@
 title: ECHO HUD
 id: app_drawer_filter
 description: Shows how full the context is, what it costs and what quota is left, with ECHO's quick actions.
+description_fr: Montre le remplissage du contexte, son coût et le quota restant, avec les actions rapides d'ECHO.
 author: The ECHO authors
 version: 0.1.0
 license: MIT

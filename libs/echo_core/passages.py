@@ -31,7 +31,6 @@ class EmbeddingModel:
         query_prefix: stands before a query.
         document_prefix: stands before a passage.
         prefixes_itself: the engine that runs the model adds the prefixes.
-        browser_files: a browser can run the model.
     """
 
     name: str
@@ -41,7 +40,6 @@ class EmbeddingModel:
     query_prefix: str = ""
     document_prefix: str = ""
     prefixes_itself: bool = False
-    browser_files: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
