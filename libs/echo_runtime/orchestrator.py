@@ -4,6 +4,7 @@ import logging
 import secrets
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
+from dataclasses import dataclass
 from typing import Any
 
 from starlette.responses import StreamingResponse
@@ -55,6 +56,25 @@ from echo_runtime.waiting import WaitNotices
 from echo_utils import dumps
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Turn:
+    """What the parts of one running turn share.
+
+    Args:
+        call: what is asked.
+        settings: the valves that count for it.
+        store: the chat's records, None for callers without any.
+        prepared: what is sent.
+        sealer: writes the answer down.
+    """
+
+    call: PipeCall
+    settings: Settings
+    store: ShadowStore | None
+    prepared: Prepared
+    sealer: AnswerSealer
 
 
 class Orchestrator:
@@ -223,9 +243,10 @@ class Orchestrator:
             yield NoticeShown(problem, "warning")
         waits = WaitNotices(call, self._clock)
         sealer = AnswerSealer(call, store, prepared, self._scopes, self._prices, settings.model_selection)
-        hud = self._hud.turn(call, self._cached(call, settings, store, prepared, sealer, backend))
-        around = self._surroundings(call, settings, store, prepared, sealer, hud.backend)
-        sealer.guard = self._guard(call, settings, store, prepared, sealer, hud.backend)
+        turn = _Turn(call=call, settings=settings, store=store, prepared=prepared, sealer=sealer)
+        hud = self._hud.turn(call, self._cached(turn, backend))
+        around = self._surroundings(turn, hud.backend)
+        sealer.guard = self._guard(turn, hud.backend)
         engine = TurnEngine(
             backend=around.backend,
             tools=turn_runner(around, sealer.answer_id),
@@ -273,39 +294,24 @@ class Orchestrator:
         await self._backends.aclose()
         await self._prompts.aclose()
 
-    def _cached(
-        self,
-        call: PipeCall,
-        settings: Settings,
-        store: ShadowStore | None,
-        prepared: Prepared,
-        sealer: AnswerSealer,
-        files: FileBackend,
-    ) -> ModelBackend:
+    def _cached(self, turn: _Turn, files: FileBackend) -> ModelBackend:
         return caching(
             files,
-            store,
-            call,
+            turn.store,
+            turn.call,
             self._clock,
-            ttl_s=settings.cache_files_s,
-            shared=prepared.history.shared,
+            ttl_s=turn.settings.cache_files_s,
+            shared=turn.prepared.history.shared,
             model_of=self._catalogue.now().model,
-            on_cost=sealer.record.rounds.append,
+            on_cost=turn.sealer.record.rounds.append,
         )
 
-    def _surroundings(
-        self,
-        call: PipeCall,
-        settings: Settings,
-        store: ShadowStore | None,
-        prepared: Prepared,
-        sealer: AnswerSealer,
-        backend: ModelBackend,
-    ) -> Surroundings:
+    def _surroundings(self, turn: _Turn, backend: ModelBackend) -> Surroundings:
         """What the turn's tools work with, sub-agents included."""
+        prepared, settings = turn.prepared, turn.settings
         sees_media = prepared.reader.model.capabilities.multimodal_responses
         return Surroundings(
-            call=call,
+            call=turn.call,
             backend=backend,
             backend_name=self._contexts.backend_name,
             models={level: self._contexts.model(level) for level in LEVELS},
@@ -315,36 +321,29 @@ class Orchestrator:
             runnable=prepared.tools.runnable,
             google=google_tools(prepared.plan.tools),
             safety_settings=prepared.plan.safety_settings,
-            results=ResultReader(call, store, sealer.answer_id, sees_media=sees_media),
-            approval=ToolApproval(call),
+            results=ResultReader(turn.call, turn.store, turn.sealer.answer_id, sees_media=sees_media),
+            approval=ToolApproval(turn.call),
             tool_timeout_s=settings.tool_timeout_s,
-            media=OwuiMediaStore(call),
-            store=store,
-            record=sealer.record,
+            media=OwuiMediaStore(turn.call),
+            store=turn.store,
+            record=turn.sealer.record,
             clock=self._clock,
         )
 
-    def _guard(
-        self,
-        call: PipeCall,
-        settings: Settings,
-        store: ShadowStore | None,
-        prepared: Prepared,
-        sealer: AnswerSealer,
-        backend: ModelBackend,
-    ) -> TurnGuard | None:
+    def _guard(self, turn: _Turn, backend: ModelBackend) -> TurnGuard | None:
         """What keeps the turn's later requests within the context; None where nothing is kept of the conversation."""
+        call, store = turn.call, turn.store
         if store is None or call.is_api or call.draws:
             return None
         return TurnGuard(
             self._contexts.compactor,
             call,
             store,
-            prepared,
-            sealer.record,
-            answer_id=sealer.answer_id,
+            turn.prepared,
+            turn.sealer.record,
+            answer_id=turn.sealer.answer_id,
             backend=backend,
-            max_context_tokens=settings.max_context_tokens,
+            max_context_tokens=turn.settings.max_context_tokens,
         )
 
     def _settings(self, call: PipeCall) -> Settings:
