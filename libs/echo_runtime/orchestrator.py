@@ -237,10 +237,8 @@ class Orchestrator:
             yield NoticeShown(SIMULATOR_NOTICE.render(call.locale))
         backend = self._files.around(endpoint, call)
         prepared = await self.prepare_context(call, store, endpoint.signer, backend)
-        for text in (*call.shared.notices, *prepared.notices):
+        for text in (*call.shared.notices, *prepared.notices, *_problems(call, store)):
             yield NoticeShown(text, "warning")
-        for problem in _problems(call, store):
-            yield NoticeShown(problem, "warning")
         waits = WaitNotices(call, self._clock)
         sealer = AnswerSealer(call, store, prepared, self._scopes, self._prices, settings.model_selection)
         turn = _Turn(call=call, settings=settings, store=store, prepared=prepared, sealer=sealer)
