@@ -53,6 +53,10 @@ test-deep: setup ## the long tests
 test-docker: setup ## the tests that need a container daemon
 	$(BIN)/pytest -m docker $(ARGS)
 
+pictures: setup ## take the pictures of docs/images anew
+	CHROMIUM_PATH="$$(scripts/chromium.sh)" ECHO_PICTURES=docs/images \
+	    $(BIN)/pytest tests/live/browser/test_pictures.py $(ARGS)
+
 bench: setup ## measurements, side by side with the bare work
 	$(BIN)/python -m tests.bench $(ARGS)
 

@@ -24,9 +24,14 @@ LIMIT_S = 600
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All of these take their time and boot something large; mark them, so that nobody forgets."""
+    """Mark what takes its time and boots something large, so that nobody forgets, and let it come last.
+
+    Playwright's loop runs from the first browser test on, and no async test may follow in that process.
+    """
+    here = Path(__file__).parent
+    items.sort(key=lambda item: item.path.is_relative_to(here))
     for item in items:
-        if not item.path.is_relative_to(Path(__file__).parent):
+        if not item.path.is_relative_to(here):
             continue
         if item.get_closest_marker("timeout") is None:
             item.add_marker(pytest.mark.timeout(LIMIT_S))
@@ -72,9 +77,9 @@ def toolkit(live: Live) -> str:
     return "live_test_tools"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """A headless Chromium for the tests of one module, none of which may be async: Playwright's loop runs."""
+    """A headless Chromium for all live tests, none of which may be async: Playwright's loop runs."""
     with chromium() as started:
         yield started
 

@@ -65,6 +65,7 @@ def test_a_kill_at_any_point_leaves_whole_records(live: Live, talk: Conversation
     assert wanted in shown, "what was logged before the kill is not lost"
 
 
+@pytest.mark.deep
 def test_a_row_that_shows_less_than_is_held_is_completed_at_the_next_turn(live: Live, talk: Conversation) -> None:
     talk.ask("Before.")
     live.sim.script({"match": answers.saying("BROKENOFF"), **faults.early_eof("All that ", "was said", times=-1)})

@@ -179,6 +179,7 @@ def second_simulator(folder: Path) -> Iterator[tuple[Sim, Child]]:
         end_all([child])
 
 
+@pytest.mark.deep
 def test_a_service_that_dies_in_mid_turn_leaves_the_partial_answer(
     live: Live, readers: dict[Locale, Client], tmp_path: Path
 ) -> None:

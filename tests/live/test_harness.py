@@ -27,6 +27,7 @@ def test_a_browser_shows_the_answer_and_keeps_a_clean_console(chat_page: ChatPag
     chat_page.assert_clean_console()
 
 
+@pytest.mark.deep
 def test_a_french_user_signs_in_by_the_form_and_finds_the_chat_again(live: Live, browser: Browser) -> None:
     zoe = live.new_user("Zoé", "fr-FR")
     page = ChatPage(browser, live.url, language=zoe.language)

@@ -114,6 +114,7 @@ def asking(client: Client, day: int, prompt: str) -> dict[str, Any]:
     return {"variables": variables, "messages": [{"role": "system", "content": prompt}]}
 
 
+@pytest.mark.deep
 def test_twelve_turns_share_their_prefix_whatever_changes_around_them(
     live: Live, plain: Client, tutor: Tutor, tools: Toolkit
 ) -> None:

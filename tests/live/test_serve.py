@@ -55,6 +55,7 @@ def served(data: Path) -> Iterator[Client]:
         child.end()
 
 
+@pytest.mark.deep
 def test_echo_is_there_from_the_first_moment_and_what_was_switched_off_stays_off(tmp_path: Path) -> None:
     with served(tmp_path) as client:
         assert client.get("/echo/api/health") == {"status": "ok", "version": ECHO_VERSION}

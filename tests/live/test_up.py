@@ -70,6 +70,7 @@ def ended(process: psutil.Process) -> bool:
         return True
 
 
+@pytest.mark.deep
 def test_a_crash_loses_nothing_and_a_second_start_takes_over(tmp_path: Path) -> None:
     port, sim_port = free_port(), free_port()
     data = tmp_path / "data"

@@ -1,4 +1,4 @@
-"""One Chromium and one tab a person for the tests of a module; a tab costs seconds, so tests share it.
+"""One tab a person for the tests of a module; a tab costs seconds, so tests share it.
 
 Each test begins with `next_chat` or `new_chat` and leaves no dialog open.
 """
@@ -9,15 +9,8 @@ import pytest
 from playwright.sync_api import Browser
 
 from live.client import Client
-from live.page import ChatPage, chromium
+from live.page import ChatPage
 from live.stack import Live
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """A headless Chromium; no test of these modules may be async, because Playwright's loop runs."""
-    with chromium() as started:
-        yield started
 
 
 def tab_of(browser: Browser, live: Live, client: Client) -> Iterator[ChatPage]:

@@ -18,6 +18,8 @@ from live import answers
 from live.page import ASSISTANT, SCREENSHOTS, ChatPage
 from live.stack import Live
 
+pytestmark = pytest.mark.deep
+
 #: A folder for the finished pictures.
 TARGET = os.environ.get("ECHO_PICTURES")
 MAX_BYTES = 200_000

@@ -11,7 +11,7 @@ from echo_workers.gemini_sim.core import faults
 from live.keys.owui import ADMIN, OpenWebUI
 from sim_fixture import RunningSim
 
-pytestmark = [pytest.mark.owui, pytest.mark.browser, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.deep, pytest.mark.timeout(400)]
 
 GOOD_KEY = "good-key-for-the-tests-8Kd2"
 #: The simulator refuses what begins so.

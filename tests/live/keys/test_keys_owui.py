@@ -10,7 +10,7 @@ import pytest
 from live.keys.conftest import CURIOUS, LIFECYCLE
 from live.keys.owui import OpenWebUI
 
-pytestmark = [pytest.mark.owui, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.deep, pytest.mark.timeout(400)]
 
 Until = Callable[[Callable[[], bool]], None]
 INSTANCE_KEY = "instance-key-for-the-tests-7Q9x"
