@@ -1,4 +1,4 @@
-"""One tab a person for the tests of a module; a tab costs seconds, so tests share it.
+"""One tab a person for all tests; a tab costs seconds, so tests share it.
 
 Each test begins with `next_chat` or `new_chat` and leaves no dialog open.
 """
@@ -20,13 +20,13 @@ def tab_of(browser: Browser, live: Live, client: Client) -> Iterator[ChatPage]:
     page.context.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def ada_page(live: Live, browser: Browser, ada: Client) -> Iterator[ChatPage]:
     """Ada's tab, in English."""
     yield from tab_of(browser, live, ada)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def lea_page(live: Live, browser: Browser, lea: Client) -> Iterator[ChatPage]:
     """Léa's tab, in French."""
     yield from tab_of(browser, live, lea)
