@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from echo_core.compaction_checkpoint import BYTES_A_TOKEN, Checkpoint, quoted
-from echo_core.compaction_counting import estimated, estimated_tokens
+from echo_core.compaction_counting import calibrated, estimated, estimated_tokens
 from echo_core.compaction_extract import extract
 from echo_core.compaction_planning import Budget, CompactionPlan, Wish, plan
 from echo_core.compaction_records import Chain, CompactionState, Epoch
@@ -105,6 +105,24 @@ class EchoCompactionEngine:
         pinned = [said(chain.shadows[p], p + 1, result_chars=10**9) for p in map(chain.place, epoch.pinned) if p >= 0]
         quotes = [quoted(m.message_id, m.number, m.role, m.whole(), epoch.id) for m in pinned]
         return [checkpoint.artifact(epoch.id, until), *quotes]
+
+    @staticmethod
+    def let_go(epoch: Epoch, artifacts: Sequence[str], excess_tokens: int, ratio: float) -> tuple[Epoch, list[str]]:
+        """An epoch and its artifacts without the pinned messages that the window has no room for, oldest first.
+
+        Args:
+            epoch: with its pins.
+            artifacts: the checkpoint, then the quote of each pinned message.
+            excess_tokens: by how much the request is too heavy.
+            ratio: counted tokens for one estimated.
+        """
+        quotes, gone = list(artifacts[1:]), 0
+        while quotes and excess_tokens > 0:
+            excess_tokens -= calibrated(estimated_tokens(quotes.pop(0).encode()), ratio)
+            gone += 1
+        if not gone:
+            return epoch, list(artifacts)
+        return replace(epoch, pinned=epoch.pinned[gone:], unmet=("pins",)), [artifacts[0], *quotes]
 
     @staticmethod
     def replay(chain: Chain, epoch: Epoch | None, artifacts: Sequence[str], kept: Rendered | None = None) -> Replayed:

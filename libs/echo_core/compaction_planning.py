@@ -76,12 +76,14 @@ class CompactionPlan:
         masked_until: place of the last message whose tool output is put aside, -1 for none.
         dropped: media that are put aside.
         tail_tokens: what the messages from the pivot on are taken to weigh.
+        beside_tokens: what is sent after them: the answer so far, inside a tool loop.
     """
 
     pivot: int = -1
     masked_until: int = -1
     dropped: tuple[MediaPlace, ...] = ()
     tail_tokens: int = 0
+    beside_tokens: int = 0
 
 
 def pivots(chain: Chain) -> list[int]:

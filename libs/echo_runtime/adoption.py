@@ -14,6 +14,7 @@ from echo_protocol import visible_text
 from echo_runtime import _owui
 from echo_runtime._owui import RowText
 from echo_runtime.call import PipeCall
+from echo_runtime.compaction_store import take_compactions
 from echo_runtime.stores import ChatStores
 from echo_runtime.told import take_along
 from echo_runtime.writers import SHARED_SUFFIX
@@ -83,6 +84,8 @@ class _Search:
                 self.found[message_id] = replace(shadow, lock=None)
         questions = [head.message_id.removesuffix(SHARED_SUFFIX) for head in self.strangers if head.role == "user"]
         await take_along(self.call, source, self.store, [*questions, self.call.user_message_id])
+        if self.found:
+            await take_compactions(source, self.store)
 
 
 async def former_elsewhere(stores: ChatStores, call: PipeCall, head: RowHead, displayed: str) -> Shadow | None:

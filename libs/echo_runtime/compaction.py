@@ -44,6 +44,11 @@ NOT_BELOW: Final = Bilingual(
 PINS_WEIGH: Final = Bilingual(
     en="Pinned messages take {tokens} of them.", fr="Les messages épinglés en occupent {tokens}."
 )
+PINS_LEFT_OUT: Final = Bilingual(
+    en="Not all pinned messages fit into the model's window: of the oldest only the checkpoint tells.",
+    fr="Les messages épinglés ne tiennent pas tous dans la fenêtre du modèle : seul le point de reprise évoque "
+    "les plus anciens.",
+)
 LAST_WEIGHS: Final = Bilingual(
     en="The last message and what stands around it cannot be shortened.",
     fr="Le dernier message et ce qui l'entoure ne peuvent être raccourcis.",
@@ -221,7 +226,9 @@ class Compactor:
         told = COMPACTED.render(call.locale, before=weight.tokens, after=tokens_after)
         await show_now(call, NoticeShown(told))
         result = replace(history, state=await compaction_state(store)).under(standing, artifacts)
-        return result, self._unmet(engine.budget, tokens_after, pinned_tokens) if epoch.unmet else ()
+        left_out = (Notice(PINS_LEFT_OUT),) if "pins" in epoch.unmet else ()
+        missed = self._unmet(engine.budget, tokens_after, pinned_tokens) if "target" in epoch.unmet else ()
+        return result, (*left_out, *missed)
 
     async def carried_out(
         self,
@@ -243,14 +250,18 @@ class Compactor:
             done = await self._condensed(engine, history, plan, artifacts, room, backend)
             epoch = replace(epoch, method=done.method, model_id=done.model_id)
             artifacts = await asyncio.to_thread(engine.artifacts, done.checkpoint, epoch, view)
+            after = await asyncio.to_thread(history.under, epoch, artifacts)
+            excess = self._estimate(after, frame, weight.ratio) + plan.beside_tokens - engine.budget.hard_tokens
+            epoch, artifacts = engine.let_go(epoch, artifacts, excess, weight.ratio)
             await keep_artifacts(store, epoch.checkpoint_id, artifacts)
         after = await asyncio.to_thread(history.under, epoch, artifacts)
-        tokens_after = self._estimate(after, frame, weight.ratio)
+        tokens_after = self._estimate(after, frame, weight.ratio) + plan.beside_tokens
+        missed = tokens_after > engine.budget.target_tokens * _NEAR_TARGET
         epoch = replace(
             epoch,
             tokens_before=weight.tokens,
             tokens_after=tokens_after,
-            unmet=("target",) if tokens_after > engine.budget.target_tokens * _NEAR_TARGET else (),
+            unmet=(*epoch.unmet, "target") if missed else epoch.unmet,
             bytes_checkpoint=sum(len(xml.encode()) for xml in artifacts),
             created_at_s=self.now_s(),
         )

@@ -2,12 +2,15 @@
 
 import logging
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from echo_constants import Bilingual, EchoError, Locale
 from echo_runtime import _owui
 from echo_runtime.call import Emitter, PipeCall, request_locale
 from echo_runtime.loading import orchestrator
+
+if TYPE_CHECKING:
+    from echo_core.compaction_checkpoint import Checkpoint
 
 log = logging.getLogger(__name__)
 
@@ -126,11 +129,19 @@ async def _show(chat_id: str, message_id: str, user_id: str, ask: Emitter | None
     view = await desk().view(chat_id, user_id, message_id)
     if view is None or view.epoch is None or view.checkpoint is None or ask is None:
         return NOT_CONDENSED.render(locale)
-    text = "\n".join(line if name == "note" else f"{name}: {line}" for name, line in view.checkpoint.lines())
-    field = {"type": "string", "title": "ECHO", "default": text}
-    schema = {"type": "object", "properties": {"text": field}, "required": ["text"]}
-    changed = str((await _form(ask, EDIT.render(locale), schema) or {}).get("text") or "")
-    if not changed or changed == text:
+    # A field of Open WebUI's form holds one line, so each line has its own.
+    lines = {f"{place}": line for place, line in enumerate(_lines(view.checkpoint), start=1)}
+    fields = {place: {"type": "string", "title": place, "default": line} for place, line in lines.items()}
+    filled = await _form(ask, EDIT.render(locale), {"type": "object", "properties": fields}) or {}
+    changed = {place: str(filled.get(place) or "").strip() for place in lines}
+    if changed == lines or not any(changed.values()):
         return ""
-    await desk().edit(chat_id, user_id, view.epoch.checkpoint_id, changed)
+    text = "\n".join(line for line in changed.values() if line)
+    await desk().edit(chat_id, user_id, view.epoch.checkpoint_id, text)
     return EDITED.render(locale)
+
+
+def _lines(checkpoint: "Checkpoint") -> list[str]:
+    """A checkpoint as lines of text, each told by its section unless the user wrote it."""
+    told = (text if name == "note" else f"{name}: {text}" for name, text in checkpoint.lines())
+    return [line for text in told for part in text.splitlines() if (line := part.strip())]

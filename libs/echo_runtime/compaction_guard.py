@@ -23,7 +23,7 @@ from echo_events import NoticeShown
 from echo_protocol import Usage, join_contents, parse_contents
 from echo_runtime.breaks import BREAKS
 from echo_runtime.call import PipeCall
-from echo_runtime.compaction import COMPACTED, COMPACTING, Compactor, Frame, Weight, wish_of
+from echo_runtime.compaction import COMPACTED, COMPACTING, PINS_LEFT_OUT, Compactor, Frame, Weight, wish_of
 from echo_runtime.compaction_store import artifacts_of, change_state, compaction_state
 from echo_runtime.context import Prepared
 from echo_runtime.history import Rebuilt
@@ -137,11 +137,13 @@ class TurnGuard:
     ) -> tuple[Epoch, Rebuilt]:
         """Everything before the question as a checkpoint on it; what it had been told of changes is told again."""
         await show_now(self._call, NoticeShown(COMPACTING.render(self._call.locale), done=False))
-        plan = CompactionPlan(pivot=len(self.history.view) - 1, tail_tokens=tail_tokens)
+        plan = CompactionPlan(pivot=len(self.history.view) - 1, tail_tokens=tail_tokens, beside_tokens=tail_tokens)
         weight = Weight(tokens=tokens, ratio=self.ratio)
         epoch, artifacts = await self._compactor.carried_out(
             self._store, self.history, self._frame, engine, plan, weight, self._backend
         )
+        if "pins" in epoch.unmet:
+            await show_now(self._call, NoticeShown(PINS_LEFT_OUT.render(self._call.locale)))
         if self._prepared.renewed is not None:
             overlay = join_contents([self._prepared.overlay_json, self.told])
             entry = replace(self._prepared.renewed(overlay), checkpoint=epoch.id)

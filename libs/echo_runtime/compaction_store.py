@@ -49,6 +49,21 @@ async def keep_artifacts(store: ShadowStore, checkpoint_id: str, artifacts: Sequ
     await store.save_setting(CHECKPOINT_KEY.format(checkpoint_id=checkpoint_id), json.dumps(list(artifacts)))
 
 
+async def take_compactions(source: ShadowStore, store: ShadowStore) -> None:
+    """Take over the compactions and pins of the chat that this one is a copy of, unless it has some itself.
+
+    They act where the copy holds what they stand for: a message has the same cumulative hash in both.
+
+    Args:
+        source: the records of the other chat, of the same owner.
+        store: the records of this chat.
+    """
+    state = await source.get_setting(STATE_KEY)
+    if state is not None and await store.get_setting(STATE_KEY) is None:
+        checkpoints = await source.settings_beginning(CHECKPOINT_KEY.format(checkpoint_id=""))
+        await store.claim_settings({**checkpoints, STATE_KEY: state})
+
+
 async def add_epoch(store: ShadowStore, chain: Chain, planned_under: Epoch | None, epoch: Epoch) -> Epoch:
     """Put an epoch in force on a chain, unless another process did so in the meantime; the one that is in force.
 

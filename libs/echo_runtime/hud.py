@@ -14,6 +14,7 @@ from echo_core.routing import FILL_RULE
 from echo_core.usage import RoundUsage
 from echo_protocol import Catalogue
 from echo_runtime.call import PipeCall
+from echo_runtime.compaction_store import compaction_state
 from echo_runtime.display import DRAWER_FILTER_ID
 from echo_runtime.hud_compaction import COMPACTION_MARKS, compaction_shown
 from echo_runtime.local_quota import LocalQuota, Refused, WatchedBackend
@@ -90,13 +91,15 @@ class Hud:
         turn = TurnFigures.from_json(await store.get_setting(LATEST_FIGURES_KEY))
         quota = None if turn is None else await self._quota.model_quota(user_id, turn.model_id)
         now_s, zone = self.clock.now_s(), _zone(zone_name)
+        state = await compaction_state(store)
         return Gauge(
             chat_id=chat_id,
             chat=await context_stats(store),
             turn=turn,
             model_name="" if turn is None else self._catalogue().model(turn.model_id).name,
             marks=_marks(turn),
-            compaction=await compaction_shown(store),
+            compaction=compaction_shown(state),
+            pins=state.pins,
             quota=quota_fields(quota, now_s, zone),
             quota_note=_note(quota, zone),
             exhausted=quota is not None and quota.exhausted(now_s),

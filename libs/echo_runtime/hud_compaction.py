@@ -6,6 +6,7 @@ from typing import Any, Final
 from echo_constants import Bilingual
 from echo_core.compaction_checkpoint import read_checkpoint
 from echo_core.compaction_planning import TARGET_SHARE, TRIGGER_SHARE
+from echo_core.compaction_records import CompactionState
 from echo_core.ports import ShadowStore
 from echo_runtime.compaction_store import artifacts_of, compaction_state
 from echo_ui import Mark
@@ -26,9 +27,8 @@ _METHODS: Final = {
 }
 
 
-async def compaction_shown(store: ShadowStore) -> dict[str, Any] | None:
-    """The compaction of a chat that is in force, as the page's script reads it; None for none. Raises StateError."""
-    state = await compaction_state(store)
+def compaction_shown(state: CompactionState) -> dict[str, Any] | None:
+    """The compaction of a chat that is in force, as the page's script reads it; None for none."""
     epoch = next((held for held in reversed(state.epochs) if not held.undone), None)
     if epoch is None:
         return None
@@ -38,7 +38,6 @@ async def compaction_shown(store: ShadowStore) -> dict[str, Any] | None:
         "tokens_before": epoch.tokens_before,
         "tokens_after": epoch.tokens_after,
         "at_s": epoch.created_at_s,
-        "pins": len(state.pins),
         "times": sum(1 for held in state.epochs if not held.undone),
     }
 

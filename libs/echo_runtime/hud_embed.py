@@ -29,12 +29,12 @@ _COLUMNS: Final = (
 )
 _ANSWERS: Final = Bilingual(en="Answers", fr="Réponses")
 
-#: The frame is of its own origin; Open WebUI sets its height when it is told. Source: Open WebUI 0.12.4, embeds.
+#: The frame is of its own origin; Open WebUI sets its height when it is told. A browser may lay it out after it has
+#: loaded, since Open WebUI skips what is out of sight, so what counts is each change of its size.
+#: Source: Open WebUI 0.12.4, embeds and `content-visibility` of messages.
 _HEIGHT: Final = (
-    "<script>const tell=()=>parent.postMessage("
-    "{type:'iframe:height',height:document.documentElement.scrollHeight},'*');"
-    "addEventListener('load',tell);"
-    "for(const d of document.querySelectorAll('details'))d.addEventListener('toggle',tell);</script>"
+    "<script>new ResizeObserver(([{target}])=>{const height=Math.ceil(target.getBoundingClientRect().height);"
+    "if(height)parent.postMessage({type:'iframe:height',height},'*')}).observe(document.documentElement)</script>"
 )
 
 

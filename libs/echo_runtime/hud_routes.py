@@ -37,6 +37,12 @@ class MessageForm(ChatForm):
     message_id: str
 
 
+class PinForm(MessageForm):
+    """A message of the user's chat that is to stay word for word, or no longer."""
+
+    pinned: bool
+
+
 class CheckpointForm(ChatForm):
     """The user's own words for a checkpoint."""
 
@@ -102,7 +108,7 @@ def build_hud_routes(host: HudHost, *, user: Guard, active: Guard) -> list[Any]:
 
 
 def _add_compaction(router: APIRouter, host: HudHost, user: Guard) -> None:
-    """Look at the checkpoint, put own words in its place, take the compaction back."""
+    """Look at the checkpoint, put own words in its place, pin messages, take the compaction back."""
     current = Annotated[Any, Depends(user)]
 
     @router.get("/checkpoint")
@@ -127,6 +133,10 @@ def _add_compaction(router: APIRouter, host: HudHost, user: Guard) -> None:
                 body = {"chat_id": form.chat_id, "id": form.message_id}
                 await act(body, {"id": user.id, "role": user.role}, hear, None, request)
         return {"told": " ".join(told)}
+
+    @router.post("/pin")
+    async def pin(user: current, form: PinForm) -> dict[str, Any]:
+        return {"pins": await host.desk().pin(form.chat_id, user.id, form.message_id, pinned=form.pinned)}
 
     @router.post("/undo")
     async def undo(user: current, form: ChatForm) -> dict[str, Any]:

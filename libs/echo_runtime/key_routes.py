@@ -48,7 +48,7 @@ class EchoRoute(APIRoute):
             try:
                 response = await handler(request)
             except EchoError as error:
-                status = 400 if isinstance(error, AuthError) else 503
+                status = _status(error)
                 texts = {locale: error.user_message(locale) for locale in LOCALES}
                 response = JSONResponse({"code": error.code, "message": texts}, status)
             except RequestValidationError:  # its own text would hold what was typed, which may be a key
@@ -57,6 +57,13 @@ class EchoRoute(APIRoute):
             return response
 
         return guarded
+
+
+def _status(error: EchoError) -> int:
+    """What tells a page that an error happened: 4xx is about what it asked for, 503 about us."""
+    if isinstance(error, AuthError):
+        return 400  # the key in the form is wrong, not the right to call
+    return error.api_status if error.api_status < 500 else 503
 
 
 def require_bearer(request: Request) -> None:

@@ -71,6 +71,7 @@ class Gauge:
         model_name: of the model in use, for people.
         marks: thresholds, ascending.
         compaction: where and when the context was last compacted, as the compaction engine tells it; None = never.
+        pins: ids of the messages that stay word for word whatever is compacted.
         quota: see `QuotaFields`.
         quota_note: who counted and what Google last refused; "" when there is nothing to say.
         exhausted: the next request would be refused.
@@ -82,6 +83,7 @@ class Gauge:
     model_name: str = ""
     marks: tuple[Mark, ...] = ()
     compaction: Mapping[str, Any] | None = None
+    pins: tuple[str, ...] = ()
     quota: Mapping[str, Any] = field(default_factory=dict)
     quota_note: Bilingual | None = None
     exhausted: bool = False
@@ -111,6 +113,7 @@ class Gauge:
             "window_tokens": self.turn.window_tokens if self.turn is not None else 0,
             "marks": [{"fraction": mark.fraction, "label": asdict(mark.label)} for mark in self.marks],
             "compaction": self.compaction,
+            "pins": list(self.pins),
             "turn": None if self.turn is None else asdict(self.turn),
             "chat": {
                 "turns": chat.turns,

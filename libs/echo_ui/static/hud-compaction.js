@@ -16,7 +16,7 @@ export function compactionPart(data, texts, format) {
   const entries = [
     [texts.how, held.method[texts.lang]],
     [texts.times, format.tokens(held.times)],
-    [texts.pins, format.tokens(held.pins)],
+    [texts.pins, format.tokens(data.pins.length)],
   ];
   const undo = element("button", { type: "button", className: "small", textContent: texts.undo });
   undo.addEventListener("click", async () => {

@@ -17,6 +17,7 @@ export function openDrawer({ root, data, texts, format, chatId }) {
   const actions = [
     button(texts.details, texts.detailsHint, () => openPanel({ root, data, texts, format })),
     data?.turn && chatId ? button(texts.compact, texts.compactHint, () => compacted(data, texts, tell)) : null,
+    data?.turn && chatId ? pinning(data, texts, tell) : null,
     data?.compaction && chatId ? button(texts.undo, texts.undoHint, () => undone(data, texts, tell)) : null,
     chatId ? button(texts.export, texts.exportHint, () => exported(chatId, texts, tell)) : null,
     link(texts.keys, texts.keysHint, "/echo/hud/keys"),
@@ -50,6 +51,24 @@ async function undone(data, texts, tell) {
   } catch (error) {
     tell(error.texts?.[texts.lang] ?? texts.failed);
   }
+}
+
+/** Keep the last answer word for word whatever is condensed, or no longer. */
+function pinning(data, texts, tell) {
+  const form = { chat_id: data.chat_id, message_id: data.turn.message_id };
+  const isPinned = () => data.pins.includes(form.message_id);
+  const name = () => (isPinned() ? texts.unpin : texts.pin);
+  const made = button(name(), texts.pinHint, async () => {
+    try {
+      data.pins = (await sendHud("POST", "/pin", { ...form, pinned: !isPinned() })).pins;
+      made.querySelector(".name").textContent = name();
+      tell(texts.pinned(data.pins.length));
+      window.dispatchEvent(new Event("echo:changed"));
+    } catch (error) {
+      tell(error.texts?.[texts.lang] ?? texts.failed);
+    }
+  });
+  return made;
 }
 
 function inside(name, hint) {

@@ -133,6 +133,21 @@ async def test_pins_stay_word_for_word_and_what_they_prevent_is_told(chat: LongC
     assert len((await chat.state()).epochs) == 1, "what cannot be made smaller is not condensed again each turn"
 
 
+async def test_pins_give_way_to_the_window_oldest_first_and_that_is_told(chat: LongChat) -> None:
+    await grown(chat, 42)
+    pins = tuple(f"u{n}" for n in range(1, 41))
+    await chat.with_store(lambda store: change_state(store, lambda s: replace(s, pins=pins)))
+    prepared = await chat.prepared("And now?")
+    assert "Not all pinned messages fit" in " ".join(prepared.notices)
+    await chat.answer("u43", "a43")
+    assert last(chat)["prompt_tokens"] <= HARD
+    [epoch] = (await chat.state()).epochs
+    assert 0 < len(epoch.pinned) < len(pins)
+    assert epoch.pinned == pins[-len(epoch.pinned) :]
+    assert (await chat.state()).pins == pins, "what the user pinned is not forgotten"
+    assert note(39).strip() in last(chat)["body"]
+
+
 async def test_two_answers_at_once_compact_once(chat: LongChat) -> None:
     await grown(chat, 14)
     chat.host.put("u99", "a14", "u", "And now?")

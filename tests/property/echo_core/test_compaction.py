@@ -121,6 +121,23 @@ def test_pinned_messages_stay_word_for_word(chain: Chain, size: int, data: st.Da
         assert all(text.strip() in read for text in said)
 
 
+@given(chats, sizes, st.integers(-100, 60_000))
+def test_pins_give_way_oldest_first_and_no_more_of_them_than_needed(chain: Chain, size: int, excess: int) -> None:
+    made = compacted(chain, size, tuple(chain.ids))
+    if made is None or not made[0].pivot_id:
+        return
+    epoch, artifacts = made
+    lighter, fewer = EchoCompactionEngine.let_go(epoch, artifacts, excess, 1.0)
+    gone = len(epoch.pinned) - len(lighter.pinned)
+    assert lighter.pinned == epoch.pinned[gone:]
+    assert fewer == [artifacts[0], *artifacts[1 + gone :]]
+    saved = estimated(quote.encode() for quote in artifacts[1 : 1 + gone])
+    last_gone = estimated([artifacts[gone].encode()]) if gone else 0
+    assert saved >= excess or not lighter.pinned
+    assert saved - last_gone < max(excess, 1)
+    assert ("pins" in lighter.unmet) == bool(gone)
+
+
 @given(chats, sizes)
 def test_an_epoch_acts_only_on_chains_with_its_history(chain: Chain, size: int) -> None:
     made = compacted(chain, size)

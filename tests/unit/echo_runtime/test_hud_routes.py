@@ -24,7 +24,7 @@ from echo_runtime.hud_routes import HudHost, build_hud_routes
 from echo_runtime.turn_context import Display
 from echo_state_manager import SessionStores
 from echo_state_manager.memory import MemoryShadowStore
-from store_kit import ManualClock
+from store_kit import ManualClock, seal
 
 #: A chat that lives in memory, so that nobody but its own user can meet it.
 CONDENSED = "temporary:socket"
@@ -52,6 +52,7 @@ async def condense(sessions: SessionStores) -> None:
     async with sessions.open("ada", CONDENSED) as store:
         await store.save_setting(STATE_KEY, CompactionState(epochs=(epoch,), pins=("m1",)).to_json())
         await keep_artifacts(store, "k1", [checkpoint.artifact("k1", 3)])
+        await store.seal(seal("m1", chat_id=CONDENSED))
 
 
 class NoQuota:
@@ -169,12 +170,12 @@ async def test_a_checkpoint_is_read_changed_and_undone_by_its_owner_only(client:
     assert (await client.get(where, headers=bearer("bob"))).json() == {"checkpoint": None}
     form = {"chat_id": CONDENSED, "checkpoint_id": "k1", "text": "My own words"}
     foreign = await client.put("/echo/api/hud/checkpoint", json=form, headers=bearer("bob"))
-    assert (foreign.status_code, foreign.json()["code"]) == (503, "no_such_compaction")
+    assert (foreign.status_code, foreign.json()["code"]) == (404, "no_such_compaction")
     assert (await client.put("/echo/api/hud/checkpoint", json=form, headers=bearer("ada"))).status_code == 200
     changed = (await client.get(where, headers=bearer("ada"))).json()["checkpoint"]
     assert changed["lines"] == [["note", "My own words"]]
     undo = {"chat_id": CONDENSED}
-    assert (await client.post("/echo/api/hud/undo", json=undo, headers=bearer("bob"))).status_code == 503
+    assert (await client.post("/echo/api/hud/undo", json=undo, headers=bearer("bob"))).status_code == 404
     assert (await client.post("/echo/api/hud/undo", json=undo, headers=bearer("ada"))).status_code == 200
     assert (await client.get(where, headers=bearer("ada"))).json() == {"checkpoint": None}
     assert (await client.post("/echo/api/hud/undo", json=undo, headers={"Cookie": "token=ada"})).status_code == 401
@@ -184,7 +185,18 @@ async def test_the_gauge_says_what_condensing_did(client: httpx.AsyncClient) -> 
     told = (await client.get(f"/echo/api/hud?chat_id={CONDENSED}", headers=bearer("ada"))).json()["gauge"]
     assert told["compaction"]["tokens_before"] == 900
     assert told["compaction"]["method"]["fr"] == "condensé par un modèle et vérifié"
-    assert (told["compaction"]["pins"], told["compaction"]["times"]) == (1, 1)
+    assert (told["pins"], told["compaction"]["times"]) == (["m1"], 1)
+
+
+async def test_messages_are_pinned_by_their_owner_only(client: httpx.AsyncClient) -> None:
+    form = {"chat_id": CONDENSED, "message_id": "m1", "pinned": False}
+    foreign = await client.post("/echo/api/hud/pin", json=form, headers=bearer("bob"))
+    assert (foreign.status_code, foreign.json()["code"]) == (404, "no_such_compaction")
+    assert (await client.post("/echo/api/hud/pin", json=form, headers=bearer("ada"))).json() == {"pins": []}
+    again = {**form, "pinned": True}
+    assert (await client.post("/echo/api/hud/pin", json=again, headers=bearer("ada"))).json() == {"pins": ["m1"]}
+    absent = await client.post("/echo/api/hud/pin", json={**again, "message_id": "m9"}, headers=bearer("ada"))
+    assert absent.status_code == 404
 
 
 async def test_nobody_condenses_somebody_elses_chat(client: httpx.AsyncClient) -> None:
