@@ -145,6 +145,15 @@ class ChatPage:
     def wait_done(self) -> None:
         """Until the answer to the last `send` is complete and nothing runs any more."""
         expect(self.page.locator(ASSISTANT)).to_have_count(self._expected_answers, timeout=WAIT_MS)
+        self._wait_complete()
+
+    def ask_further(self, text: str, answer: str) -> None:
+        """`send`, and wait for an answer that holds a text: in long chats the page draws the last messages only."""
+        self.send(text)
+        expect(self.page.locator(ASSISTANT).last).to_contain_text(answer, timeout=WAIT_MS)
+        self._wait_complete()
+
+    def _wait_complete(self) -> None:
         expect(self.page.locator(ASSISTANT).last.locator(COMPLETE)).to_be_attached(timeout=WAIT_MS)
         expect(self.page.locator(STOP)).to_have_count(0, timeout=WAIT_MS)
 

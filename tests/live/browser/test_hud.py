@@ -1,5 +1,6 @@
 """The HUD in a real page: where it is, what it says, and that it covers nothing."""
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -243,6 +244,8 @@ def test_the_action_shows_the_same_without_any_script_in_the_page(live: Live, ad
     frame = page.page.frame_locator("iframe").last
     expect(frame.get_by_text("Context 30% full: 300,000 of 1,000,000 tokens.")).to_be_visible()
     expect(frame.get_by_role("img")).to_have_count(3)
+    whole = frame.locator("html").evaluate("root => root.getBoundingClientRect().height")
+    expect(page.page.locator("iframe").last).to_have_css("height", re.compile(f"{whole:.0f}"))
     page.shot("hud-embed")
 
 
@@ -269,5 +272,25 @@ def test_a_condensed_chat_shows_its_checkpoint_and_the_way_back(live: Live, page
     expect(dialog.get_by_label("Checkpoint")).to_be_visible()
     expect(dialog.locator(".checkpoint")).to_contain_text("Heliotrope")
     page.shot("hud-checkpoint")
+    dialog.get_by_label("Checkpoint").fill("Heliotrope ships on Monday.")
+    dialog.get_by_role("button", name="Save").click()
+    expect(dialog.get_by_role("status").first).to_contain_text("Saved.")
+    page.page.keyboard.press("Escape")
+    page.page.get_by_role("button", name="Quick actions").click()
+    drawer.get_by_role("button", name="Pin the last answer").click()
+    expect(drawer.get_by_role("status")).to_have_text("Pinned messages: 1.")
+    page.page.keyboard.press("Escape")
+    expect(drawer).to_have_count(0)
+    live.sim.reset()
+    page.ask_further("And now?", "You wrote: “And now?”")
+    sent = live.sim.requests("streamGenerateContent")[-1]["body"]
+    assert "<note>Heliotrope ships on Monday.</note>" in sent
+    gauge(page).click()
     dialog.get_by_role("button", name="Undo the condensing").click()
     expect(dialog.get_by_role("status").first).to_contain_text("Undone.")
+    page.page.keyboard.press("Escape")
+    live.sim.reset()
+    page.ask_further("And then?", "You wrote: “And then?”")
+    sent = live.sim.requests("streamGenerateContent")[-1]["body"]
+    assert "AEC_context_checkpoint" not in sent
+    assert "must ship on Friday" in sent
