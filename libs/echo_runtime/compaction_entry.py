@@ -28,6 +28,16 @@ EDIT: Final = Bilingual(
     en="This stands for the beginning of the conversation. What you change here, the model reads.",
     fr="Ceci remplace le début de la conversation. Le modèle lira ce que vous y changez.",
 )
+SECTION_NAMES: Final[Mapping[str, Bilingual]] = {
+    "goal": Bilingual(en="Goal", fr="But"),
+    "constraints": Bilingual(en="Constraints", fr="Contraintes"),
+    "decisions": Bilingual(en="Decisions", fr="Décisions"),
+    "facts": Bilingual(en="Facts", fr="Faits"),
+    "artefacts": Bilingual(en="Artefacts", fr="Artefacts"),
+    "open_tasks": Bilingual(en="Open tasks", fr="Tâches ouvertes"),
+    "user_words": Bilingual(en="Your words", fr="Vos mots"),
+    "note": Bilingual(en="Note", fr="Note"),
+}
 NOTHING: Final = Bilingual(en="There is nothing to condense yet.", fr="Il n'y a encore rien à condenser.")
 DONE: Final = Bilingual(
     en="Conversation condensed: {before} → {after} tokens.", fr="Conversation condensée : {before} → {after} jetons."
@@ -129,19 +139,23 @@ async def _show(chat_id: str, message_id: str, user_id: str, ask: Emitter | None
     view = await desk().view(chat_id, user_id, message_id)
     if view is None or view.epoch is None or view.checkpoint is None or ask is None:
         return NOT_CONDENSED.render(locale)
-    # A field of Open WebUI's form holds one line, so each line has its own.
-    lines = {f"{place}": line for place, line in enumerate(_lines(view.checkpoint), start=1)}
-    fields = {place: {"type": "string", "title": place, "default": line} for place, line in lines.items()}
+    lines = _lines(view.checkpoint, locale)
+    fields = {str(n): {"type": "string", "title": name, "default": line} for n, (name, line) in enumerate(lines)}
     filled = await _form(ask, EDIT.render(locale), {"type": "object", "properties": fields}) or {}
-    changed = {place: str(filled.get(place) or "").strip() for place in lines}
-    if changed == lines or not any(changed.values()):
+    changed = [(name, str(filled.get(str(n)) or "").strip()) for n, (name, _) in enumerate(lines)]
+    if changed == lines or not any(line for _, line in changed):
         return ""
-    text = "\n".join(line for line in changed.values() if line)
+    note = SECTION_NAMES["note"].render(locale)
+    text = "\n".join(line if name == note else f"{name}: {line}" for name, line in changed if line)
     await desk().edit(chat_id, user_id, view.epoch.checkpoint_id, text)
     return EDITED.render(locale)
 
 
-def _lines(checkpoint: "Checkpoint") -> list[str]:
-    """A checkpoint as lines of text, each told by its section unless the user wrote it."""
-    told = (text if name == "note" else f"{name}: {text}" for name, text in checkpoint.lines())
-    return [line for text in told for part in text.splitlines() if (line := part.strip())]
+def _lines(checkpoint: "Checkpoint", locale: Locale) -> list[tuple[str, str]]:
+    """A checkpoint as (section, line of text), since a field of Open WebUI's form holds one line."""
+    return [
+        (SECTION_NAMES[name].render(locale), line)
+        for name, text in checkpoint.lines()
+        for part in text.splitlines()
+        if (line := part.strip())
+    ]

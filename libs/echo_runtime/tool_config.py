@@ -11,6 +11,7 @@ from echo_core.ports import ShadowStore
 from echo_protocol import Backend, ModelInfo, ToolConversion, convert_owui_tools, gemini_name
 from echo_runtime.call import PipeCall
 from echo_runtime.google_tools import MAPS, offered, switched_on
+from echo_runtime.history_recall import StemRecall
 from echo_runtime.history_tool import READ_HISTORY, read_history_entry
 from echo_runtime.toolkits import offered_toolkits
 from echo_runtime.toolset import Toolset, tools_of
@@ -64,7 +65,8 @@ async def tooling_of(
     switched = await switched_on(call)
     extra = {**await offered_toolkits(call), **switched.functions}
     if compacted and store is not None:
-        extra[READ_HISTORY] = read_history_entry(store, chain)
+        recall = StemRecall(store, chain)
+        extra[READ_HISTORY] = read_history_entry(store, chain, recall, owner=(call.user_id, call.chat_id))
     toolset = tools_of(call, store, extra, chain)
     if not model.capabilities.tools:
         toolset = Toolset(left_out=toolset.left_out)

@@ -73,9 +73,12 @@ async def test_the_button_condenses_shows_pins_and_takes_back(chat: LongChat) ->
     await chat.say("And now?")
     assert opening(chat)[0].startswith('<artifact id="AEC_context_checkpoint"')
     assert "CODE-0" in opening(chat)[0]
-    assert await press(chat, choice("show"), {"1": "Only the code CODE-0 matters."}) == [compaction_entry.EDITED.en]
+    assert await press(chat, choice("show"), {"0": "Only the code CODE-0 matters."}) == [compaction_entry.EDITED.en]
     await chat.say("And then?")
-    assert "<note>Only the code CODE-0 matters.</note>" in opening(chat)[0]
+    assert "<note>Goal: Only the code CODE-0 matters.</note>" in opening(chat)[0]
+    assert await press(chat, choice("show"), {"0": "Only CODE-0."}) == [compaction_entry.EDITED.en]
+    await chat.say("And next?")
+    assert "<note>Only CODE-0.</note>" in opening(chat)[0], "the user's own words get no name put before them"
     assert await press(chat, choice("pin")) == ["Pinned: 1."]
     assert await press(chat, choice("unpin")) == ["Pinned: 0."]
     assert await press(chat, choice("undo")) == [compaction_entry.UNDONE.en]

@@ -83,6 +83,20 @@ def test_nothing_at_the_sign_in_page_and_for_other_models(live: Live, browser: B
     page.context.close()
 
 
+@pytest.mark.deep
+def test_an_administrators_own_loader_runs_beside_the_hud(live: Live, ada: Client, page_of: OpenAs) -> None:
+    loader = live.data / "static" / "loader.js"
+    shipped = loader.read_bytes()
+    loader.write_text("window.theirs = 'it ran' // no newline at the end")
+    try:
+        page = page_of(ada)
+        page.open_chat(chat_at(live, ada, 0.2))
+        expect(gauge(page)).to_contain_text("20%")
+        assert page.page.evaluate("window.theirs") == "it ran"
+    finally:
+        loader.write_bytes(shipped)
+
+
 def test_nobody_reads_somebody_elses_figures(live: Live, ada: Client, lea: Client) -> None:
     chat_id = chat_at(live, ada, 0.2)
     own = ada.get("/echo/api/hud", model="ECHO", chat_id=chat_id)
