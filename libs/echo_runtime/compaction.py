@@ -23,6 +23,7 @@ from echo_runtime.breaks import BREAKS
 from echo_runtime.call import PipeCall
 from echo_runtime.compaction_model import Condensed, Summariser
 from echo_runtime.compaction_store import add_epoch, artifacts_of, compaction_state, keep_artifacts
+from echo_runtime.compaction_told import compacted_text
 from echo_runtime.history import Rebuilt
 from echo_runtime.waiting import show_now
 
@@ -33,9 +34,6 @@ FILTER: Final = "context_compaction_filter"
 COMPACTING: Final = Bilingual(
     en="The conversation has grown long: ECHO is condensing its beginning…",
     fr="La conversation est devenue longue : ECHO en condense le début…",
-)
-COMPACTED: Final = Bilingual(
-    en="Conversation condensed: {before} → {after} tokens.", fr="Conversation condensée : {before} → {after} jetons."
 )
 NOT_BELOW: Final = Bilingual(
     en="The conversation could not be brought down to {target} tokens; {tokens} are sent. {why}",
@@ -223,7 +221,7 @@ class Compactor:
             artifacts = await artifacts_of(store, standing)
         BREAKS.note(PrefixBreak.COMPACTION, call.chat_id)
         log.info("chat %s compacted by %s: %d → %d tokens", call.chat_id, epoch.method, weight.tokens, tokens_after)
-        told = COMPACTED.render(call.locale, before=weight.tokens, after=tokens_after)
+        told = compacted_text(weight.tokens, tokens_after, call.locale)
         await show_now(call, NoticeShown(told))
         result = replace(history, state=await compaction_state(store)).under(standing, artifacts)
         left_out = (Notice(PINS_LEFT_OUT),) if "pins" in epoch.unmet else ()

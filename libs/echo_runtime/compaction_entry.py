@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from echo_constants import Bilingual, EchoError, Locale
 from echo_runtime import _owui
 from echo_runtime.call import Emitter, PipeCall, request_locale
+from echo_runtime.compaction_told import compacted_text
 from echo_runtime.loading import orchestrator
 
 if TYPE_CHECKING:
@@ -39,9 +40,6 @@ SECTION_NAMES: Final[Mapping[str, Bilingual]] = {
     "note": Bilingual(en="Note", fr="Note"),
 }
 NOTHING: Final = Bilingual(en="There is nothing to condense yet.", fr="Il n'y a encore rien à condenser.")
-DONE: Final = Bilingual(
-    en="Conversation condensed: {before} → {after} tokens.", fr="Conversation condensée : {before} → {after} jetons."
-)
 NOT_CONDENSED: Final = Bilingual(en="This conversation is sent whole.", fr="Cette conversation est envoyée en entier.")
 EDITED: Final = Bilingual(en="Your version is used from now on.", fr="Votre version est désormais utilisée.")
 PINNED: Final = Bilingual(en="Pinned: {count}.", fr="Épinglés : {count}.")
@@ -130,7 +128,7 @@ async def _compact(chat_id: str, message_id: str, user: Mapping[str, Any], reque
     epoch = await (await orchestrator()).compact_now(call)
     if epoch is None:
         return NOTHING.render(locale)
-    return DONE.render(locale, before=epoch.tokens_before, after=epoch.tokens_after)
+    return compacted_text(epoch.tokens_before, epoch.tokens_after, locale)
 
 
 async def _show(chat_id: str, message_id: str, user_id: str, ask: Emitter | None, locale: Locale) -> str:

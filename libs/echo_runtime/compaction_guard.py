@@ -23,8 +23,9 @@ from echo_events import NoticeShown
 from echo_protocol import Usage, join_contents, parse_contents
 from echo_runtime.breaks import BREAKS
 from echo_runtime.call import PipeCall
-from echo_runtime.compaction import COMPACTED, COMPACTING, PINS_LEFT_OUT, Compactor, Frame, Weight, wish_of
+from echo_runtime.compaction import COMPACTING, PINS_LEFT_OUT, Compactor, Frame, Weight, wish_of
 from echo_runtime.compaction_store import artifacts_of, change_state, compaction_state
+from echo_runtime.compaction_told import compacted_text
 from echo_runtime.context import Prepared
 from echo_runtime.history import Rebuilt
 from echo_runtime.own_tools import kept_for
@@ -184,7 +185,7 @@ class TurnGuard:
         self.acted = True
         BREAKS.note(PrefixBreak.COMPACTION, self._call.chat_id)
         log.info("chat %s compacted within a turn: %d → %d tokens", self._call.chat_id, tokens, tokens_after)
-        told = COMPACTED.render(self._call.locale, before=tokens, after=tokens_after)
+        told = compacted_text(tokens, tokens_after, self._call.locale)
         await show_now(self._call, NoticeShown(told))
 
     def _fitted(self, kept: bytes, counted: int) -> Fitted:

@@ -85,6 +85,41 @@ def test_c23_c24_the_prompt_stays_and_the_beginning_is_the_same_from_turn_to_tur
     assert len(sent) - breaks[0] > 4
 
 
+@pytest.mark.deep
+def test_c29_a_history_above_the_window_is_brought_below_it(live: Live, ada: Client) -> None:
+    """google-gemini/gemini-cli#7784."""
+    talk = Conversation(ada, live.sim)
+    with live.valves(ECHO_MAX_CONTEXT_SIZE=1_000_000):
+        for number in range(9):
+            talk.ask(f"Note {number}: the code is CODE-{number}. {PADDING * 4}")
+    assert weights(live)[-1] > SIZE_TOKENS
+    live.sim.reset()
+    talk.ask("And now?")
+    assert weights(live)[-1] < TRIGGER
+    assert opens_with_checkpoint(bodies(live)[-1])
+    assert "CODE-0" in live.sim.requests("streamGenerateContent")[-1]["body"]
+
+
+@pytest.mark.deep
+def test_c21_a_summary_that_was_cut_off_is_never_sent(live: Live, ada: Client) -> None:
+    """open-webui/open-webui#27604."""
+    talk = Conversation(ada, live.sim)
+    with live.valves(ECHO_MAX_CONTEXT_SIZE=1_000_000):
+        for number in range(5):
+            talk.ask(f"Note {number}: the code is CODE-{number}. {PADDING * 4}")
+    part = {"text": '{"goal": "THINKING ALOUD that was cut'}
+    candidate = {"content": {"role": "model", "parts": [part]}, "finishReason": "MAX_TOKENS", "index": 0}
+    said = {"candidates": [candidate], "usageMetadata": {"promptTokenCount": 9, "totalTokenCount": 19}}
+    live.sim.reset()
+    live.sim.script({"match": {"method": "generateContent"}, "status": 200, "chunks": [{"text": json.dumps(said)}]})
+    talk.ask("And now?")
+    assert live.sim.requests(":generateContent"), "a model was asked for a checkpoint"
+    assert opens_with_checkpoint(bodies(live)[-1])
+    sent = live.sim.requests("streamGenerateContent")[-1]["body"]
+    assert "THINKING ALOUD" not in sent
+    assert "CODE-0" in sent
+
+
 def test_c26_c28_large_results_count_and_no_call_loses_its_result(live: Live, ada: Client, reports: str) -> None:
     """open-webui/open-webui#30268 and Fu-Jie/openwebui-extensions#56."""
     talk = Conversation(ada, live.sim, tool_ids=[reports])

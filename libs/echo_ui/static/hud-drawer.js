@@ -19,6 +19,7 @@ export function openDrawer({ root, data, texts, format, chatId }) {
     data?.turn && chatId ? button(texts.compact, texts.compactHint, () => compacted(data, texts, tell)) : null,
     data?.turn && chatId ? pinning(data, texts, tell) : null,
     data?.compaction && chatId ? button(texts.undo, texts.undoHint, () => undone(data, texts, tell)) : null,
+    ...texts.asks.map(([name, question]) => button(name, texts.askHint, () => asked(question, body.closest("dialog")))),
     chatId ? button(texts.export, texts.exportHint, () => exported(chatId, texts, tell)) : null,
     link(texts.keys, texts.keysHint, "/echo/hud/keys"),
   ];
@@ -69,6 +70,12 @@ function pinning(data, texts, tell) {
     }
   });
   return made;
+}
+
+/** Put a question into the message box, where the user may change it and sends it. Source: Open WebUI 0.12.4, Chat.svelte. */
+function asked(text, dialog) {
+  dialog.close();
+  window.postMessage({ type: "input:prompt", text }, window.origin);
 }
 
 function inside(name, hint) {

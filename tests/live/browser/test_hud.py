@@ -187,6 +187,11 @@ def test_the_drawer_switches_the_model_level_and_exports(live: Live, page_of: Op
     with page.page.expect_download() as saved:
         dialog.get_by_role("button", name="Export this chat").click()
     assert chat_id in saved.value.suggested_filename
+    dialog.get_by_role("button", name="Documents").click()
+    expect(dialog).to_have_count(0)
+    expect(page.page.locator("#chat-input")).to_have_text(re.compile("^Which documents do you have in this chat"))
+    page.page.locator("#chat-input").fill("")
+    page.page.get_by_role("button", name="Quick actions").click()
     dialog.get_by_label("Where this is shown").select_option("line")
     expect(dialog.get_by_role("status")).to_have_text("Saved.")
     page.reload()

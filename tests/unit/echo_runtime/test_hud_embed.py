@@ -3,23 +3,13 @@
 from html.parser import HTMLParser
 
 from echo_constants import Bilingual
-from echo_core.figures import TurnFigures
 from echo_core.usage import ContextStats
 from echo_runtime.hud_embed import chart_payload, embed_page
 from echo_ui import Gauge
 from echo_visuals import chat_charts
+from figures_kit import turn_figures
 
-TURN = TurnFigures(
-    message_id="m1",
-    at_s=1,
-    model_id="gemini-3-flash",
-    level="FLASH",
-    cause="pinned",
-    window_tokens=1_000_000,
-    input_tokens=1_000,
-    cached_tokens=750,
-    usd=0.0123,
-)
+TURN = turn_figures(input_tokens=1_000, cached_tokens=750)
 CHAT = ContextStats(prompt_tokens=120_000, turns=1, total_prompt_tokens=1_000, total_cached_tokens=750, total_usd=0.5)
 
 

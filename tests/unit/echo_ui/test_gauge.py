@@ -7,22 +7,12 @@ from typing import Any
 import pytest
 
 from echo_constants import Locale
-from echo_core.figures import TurnFigures
 from echo_core.numbers import money, percent, short
 from echo_core.usage import ContextStats
 from echo_ui import EchoUI, Gauge
+from figures_kit import turn_figures
 
-TURN = TurnFigures(
-    message_id="m1",
-    at_s=1,
-    model_id="gemini-3-flash",
-    level="FLASH",
-    cause="pinned",
-    window_tokens=1_000_000,
-    input_tokens=100_000,
-    cached_tokens=75_000,
-    usd=0.0123,
-)
+TURN = turn_figures()
 CHAT = ContextStats(prompt_tokens=119_000, answer_tokens=1_000, turns=3, total_usd=1.5)
 GAUGE = Gauge(chat_id="c1", chat=CHAT, turn=TURN, model_name="Gemini Flash")
 
