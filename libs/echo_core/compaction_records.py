@@ -47,6 +47,7 @@ class Epoch:
         created_at_s: epoch seconds.
         undone: the user took it back.
         unmet: what the order of force could not give, by name.
+        edition: how often its checkpoint or its quotes were changed since.
     """
 
     id: str
@@ -66,6 +67,16 @@ class Epoch:
     created_at_s: int = 0
     undone: bool = False
     unmet: tuple[str, ...] = ()
+    edition: int = 0
+
+    @property
+    def edition_id(self) -> str:
+        """Names what is sent by it: another one for each edition, because it weighs something else."""
+        return f"{self.id}.{self.edition}" if self.edition else self.id
+
+    def changed(self) -> "Epoch":
+        """The next edition."""
+        return replace(self, edition=self.edition + 1)
 
     @classmethod
     def from_wire(cls, wire: Mapping[str, Any]) -> "Epoch":
@@ -175,7 +186,7 @@ class Weighed:
 
     Args:
         hash: cumulative hash of the answer: another history above it weighs something else.
-        epoch_id: by which epoch the request was made, "" for none.
+        epoch_id: `Epoch.edition_id` of the one by which the request was made, "" for none.
         tokens: of the request and all that came back, thoughts included, since their signatures bring them along.
         ratio: counted tokens for one that we estimated.
         frame_bytes: of system instruction and tools.

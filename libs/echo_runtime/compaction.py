@@ -22,7 +22,7 @@ from echo_protocol import Backend, ModelInfo, Notice, request_json
 from echo_runtime.breaks import BREAKS
 from echo_runtime.call import PipeCall
 from echo_runtime.compaction_model import Condensed, Summariser
-from echo_runtime.compaction_store import add_epoch, artifacts_of, compaction_state, keep_artifacts
+from echo_runtime.compaction_store import add_epoch, artifacts_of, change_state, compaction_state, keep_artifacts
 from echo_runtime.compaction_told import compacted_text
 from echo_runtime.history import Rebuilt
 from echo_runtime.waiting import show_now
@@ -212,7 +212,8 @@ class Compactor:
             pinned_tokens=pinned_tokens,
         )
         if plan is None:
-            return history, self._unmet(engine.budget, weight.tokens, pinned_tokens)
+            lighter = await self._without_pins(call.chat_id, store, history, engine, weight, held)
+            return lighter or (history, self._unmet(engine.budget, weight.tokens, pinned_tokens))
         await show_now(call, NoticeShown(COMPACTING.render(call.locale), done=False))
         epoch, artifacts = await self.carried_out(store, history, frame, engine, plan, weight, backend)
         tokens_after = epoch.tokens_after
@@ -227,6 +228,28 @@ class Compactor:
         left_out = (Notice(PINS_LEFT_OUT),) if "pins" in epoch.unmet else ()
         missed = self._unmet(engine.budget, tokens_after, pinned_tokens) if "target" in epoch.unmet else ()
         return result, (*left_out, *missed)
+
+    async def _without_pins(
+        self,
+        chat_id: str,
+        store: ShadowStore,
+        history: Rebuilt,
+        engine: EchoCompactionEngine,
+        weight: Weight,
+        held: list[str],
+    ) -> tuple[Rebuilt, tuple[Notice, ...]] | None:
+        """The same compaction without the pins that the window has no room for; None where that is not what weighs."""
+        now = history.epoch
+        if now is None:
+            return None
+        epoch, artifacts = engine.let_go(now, held, weight.tokens - engine.budget.hard_tokens, weight.ratio)
+        if epoch is now:
+            return None
+        epoch = epoch.changed()
+        await keep_artifacts(store, epoch.checkpoint_id, artifacts)
+        state = await change_state(store, lambda known: known.with_epoch(epoch))
+        BREAKS.note(PrefixBreak.COMPACTION, chat_id)
+        return replace(history, state=state).under(epoch, artifacts), (Notice(PINS_LEFT_OUT),)
 
     async def carried_out(
         self,
@@ -267,7 +290,7 @@ class Compactor:
 
     async def weigh(self, store: ShadowStore, history: Rebuilt, frame: Frame) -> Weight:
         """What a history weighs: the server's last count and what came since, or all of it estimated."""
-        epoch_id = history.epoch.id if history.epoch is not None else ""
+        epoch_id = history.epoch.edition_id if history.epoch is not None else ""
         last = next((shadow for shadow in reversed(history.view.shadows[-2:]) if shadow.role == "model"), None)
         held = None
         if last is not None:

@@ -105,7 +105,7 @@ class CompactionDesk:
             await keep_artifacts(
                 store, checkpoint_id, [note.artifact(checkpoint_id, max(0, chain.place(epoch.pivot_id))), *held[1:]]
             )
-            await change_state(store, lambda s: s.with_epoch(replace(epoch, method="edited")))
+            await change_state(store, lambda s: s.with_epoch(replace(epoch, method="edited").changed()))
             BREAKS.note(PrefixBreak.CHECKPOINT_EDIT, chat_id)
 
     async def undo(self, chat_id: str, user_id: str, message_id: str = "") -> Epoch:
@@ -168,7 +168,7 @@ class CompactionDesk:
             pins = tuple(m for m in before if m in state.pins)
             held = await artifacts_of(store, epoch)
             if message_id in before and held and pins != epoch.pinned:
-                now = replace(epoch, pinned=pins)
+                now = replace(epoch, pinned=pins).changed()
                 quotes = EchoCompactionEngine.artifacts(Checkpoint(), now, chain)[1:]
                 await keep_artifacts(store, epoch.checkpoint_id, [held[0], *quotes])
                 await change_state(store, lambda s, now=now: s.with_epoch(now))  # type: ignore[misc]

@@ -215,7 +215,7 @@ class AnswerSealer:
             ratio = ratio_of(last.prompt_tokens - frame_bytes // 4, sent)
         weighed = Weighed(
             hash=shadow.cumulative_hash,
-            epoch_id=history.epoch.id if history.epoch is not None else "",
+            epoch_id=history.epoch.edition_id if history.epoch is not None else "",
             tokens=last.prompt_tokens + last.output_tokens,
             ratio=ratio,
             frame_bytes=frame_bytes,

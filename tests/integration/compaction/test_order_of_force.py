@@ -11,8 +11,9 @@ import pytest
 from echo_core import strip_checkpoint_tag
 from echo_core.compaction_records import CompactionState
 from echo_runtime.compaction import FILTER
+from echo_runtime.compaction_desk import CompactionDesk
 from echo_runtime.compaction_store import change_state
-from long_chat import SIZE_TOKENS, LongChat, contents_of, long_chat
+from long_chat import CHAT, SIZE_TOKENS, LongChat, contents_of, long_chat
 from sim_fixture import RunningSim
 from turn_kit import Json
 
@@ -146,6 +147,29 @@ async def test_pins_give_way_to_the_window_oldest_first_and_that_is_told(chat: L
     assert epoch.pinned == pins[-len(epoch.pinned) :]
     assert (await chat.state()).pins == pins, "what the user pinned is not forgotten"
     assert note(39).strip() in last(chat)["body"]
+
+
+async def test_what_is_pinned_afterwards_counts_at_once_and_gives_way_when_asked_again(chat: LongChat) -> None:
+    await grown(chat, 42)
+    await chat.say("And now?")
+    light = last(chat)["prompt_tokens"]
+    desk = CompactionDesk(chat.kit.orchestrator._stores._sessions)
+    for n in range(1, 34):
+        await desk.pin(CHAT, "ada", f"u{n}")
+    await chat.answer("u43", "again")
+    assert light * 2 < last(chat)["prompt_tokens"] <= HARD
+    epochs = (await chat.state()).epochs
+    assert epochs[-1].pivot_id == "u43", "nothing but the last turn is left beside the checkpoint"
+    assert 0 < len(epochs[-1].pinned) < 33
+    await desk.pin(CHAT, "ada", "u40")  # all of them are quoted again
+    await chat.answer("u43", "and again")
+    assert last(chat)["prompt_tokens"] <= HARD
+    now = (await chat.state()).epochs
+    assert [epoch.id for epoch in now] == [epoch.id for epoch in epochs]
+    assert 0 < len(now[-1].pinned) < 34
+    assert note(39).strip() in last(chat)["body"]
+    await chat.say("And then?")
+    assert last(chat)["prompt_tokens"] <= HARD
 
 
 async def test_two_answers_at_once_compact_once(chat: LongChat) -> None:
