@@ -20,15 +20,12 @@ class Clock(Protocol):
 
     def now_s(self) -> float:
         """Wall clock, epoch seconds."""
-        ...
 
     def monotonic_s(self) -> float:
         """A clock that never goes back, seconds."""
-        ...
 
     async def sleep(self, delay_s: float) -> None:
         """Wait."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,19 +62,15 @@ class ModelBackend(Protocol):
         Raises:
             EchoError: AuthError, ConfigError, LimitError or UpstreamError, before or between chunks.
         """
-        ...
 
     async def generate(self, request: GenerateRequest) -> dict[str, Any]:
         """One answer without streaming. Raises as `stream_generate`."""
-        ...
 
     async def count_tokens(self, request: GenerateRequest) -> int:
         """Tokens of the request's contents. Raises as `stream_generate`."""
-        ...
 
     async def list_models(self) -> list[dict[str, Any]]:
         """The live model list, all pages. Raises as `stream_generate`."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,106 +92,84 @@ class ShadowStore(DirectiveStore, Protocol):
 
     def take_notices(self) -> Sequence[StateError]:
         """What the reader must be told about these records (a damaged file was set aside…); each is given once."""
-        ...
 
     async def get_message_shadow(self, message_id: str, updated_at_s: int | None = None) -> Shadow | None:
         """One shadow; with `updated_at_s` only if a final lock says the same, None otherwise."""
-        ...
 
     async def get_message_shadows(self, message_ids: Sequence[str]) -> Mapping[str, Shadow]:
         """Shadows by message id; ids without a shadow are left out."""
-        ...
 
     def settled_prefix(self) -> SettledPrefix | None:
         """The beginning that was kept last; None when none was, or when it had to make room."""
-        ...
 
     def keep_settled_prefix(self, prefix: SettledPrefix) -> None:
         """Keep a beginning in memory for the next turn, as far as there is room."""
-        ...
 
     async def get_former_shadows(self, message_id: str) -> Sequence[Shadow]:
         """What a message was before its content became another, oldest first."""
-        ...
 
     async def find_by_client_hash(self, client_hashes: Sequence[str]) -> Mapping[str, Shadow]:
         """The newest shadow for each client hash that is known here."""
-        ...
 
     async def get_signatures(self, message_id: str) -> Sequence[SignatureRow]:
         """The signatures of a message in the order of its parts."""
-        ...
 
     async def get_tool_io(self, cumulative_hash: str) -> bytes | None:
         """The tool calls and answers sealed under a hash, None when there were none."""
-        ...
 
     async def seal(self, seal: Seal) -> None:
         """Write one message's records in one transaction and empty its turn log."""
-        ...
 
     async def seal_many(self, seals: Sequence[Seal]) -> None:
         """Write several messages' records in one transaction, in the order given."""
-        ...
 
     async def relink_many(self, shadows: Sequence[Shadow]) -> None:
         """Hang stored messages under other parents: only `parent_hash` and `cumulative_hash` are written.
 
         Signatures and tool journal stay with the message.
         """
-        ...
 
     async def lock(self, message_id: str, lock: VersionLock) -> None:
         """Record what Open WebUI's row looks like now; nothing happens for a message without a shadow."""
-        ...
 
     async def lock_many(self, locks: Mapping[str, VersionLock]) -> None:
         """`lock` for several messages in one transaction."""
-        ...
 
     async def append_turn_log(self, message_id: str, data: Sequence[bytes]) -> None:
         """Append raw records of the running turn in one transaction."""
-        ...
 
     async def read_turn_log(self, message_id: str) -> Sequence[bytes]:
         """The records that were appended since the message was last sealed, in order."""
-        ...
 
     async def recover_streaming(self, message_id: str) -> Sequence[bytes] | None:
         """What a crash left of a turn: its logged records; None when the message is not in state `streaming`."""
-        ...
 
     async def message_ids(self) -> Sequence[str]:
         """Ids of all messages that have a record here."""
-        ...
 
     async def streaming_messages(self) -> Sequence[str]:
         """Ids of the messages whose turn is running or was cut off by a crash."""
-        ...
 
     async def get_setting(self, key: str) -> str | None:
         """One value of `echo_settings`, None when absent."""
-        ...
 
     async def get_settings(self, keys: Sequence[str]) -> Mapping[str, str]:
         """Several values of `echo_settings` by key; absent ones are left out."""
-        ...
+
+    async def reading_ahead(self, keys: Sequence[str]) -> "ShadowStore":
+        """The same store, for a moment: `get_setting` of these keys answers from one reading, unless written since."""
 
     async def settings_beginning(self, prefix: str) -> Mapping[str, str]:
         """The values of `echo_settings` whose keys begin so, by key, oldest key first; unreadable ones are left out."""
-        ...
 
     async def save_setting(self, key: str, value: str) -> None:
         """Write one value of `echo_settings`."""
-        ...
 
     async def claim_settings(self, values: Mapping[str, str]) -> None:
         """Write values of `echo_settings` in one transaction, those left out that have one."""
-        ...
 
     async def claim_setting(self, key: str, value: str) -> str:
         """Write one value of `echo_settings` unless there is one; the value that stands, whoever wrote it."""
-        ...
 
     async def update_setting(self, key: str, change: Callable[[str | None], str]) -> str:
         """Make a value of `echo_settings` out of the one that stands, in one transaction; the new one.
@@ -207,7 +178,6 @@ class ShadowStore(DirectiveStore, Protocol):
             key: which one.
             change: pure; gets None when there is none, or none that can be read.
         """
-        ...
 
     async def keep_tool_output(self, message_id: str, call_id: str, text: str) -> None:
         """Keep a tool's whole result, of which the model was shown only the beginning.
@@ -217,21 +187,17 @@ class ShadowStore(DirectiveStore, Protocol):
             call_id: unique among the calls of that answer.
             text: of any length; without lone surrogates.
         """
-        ...
 
     async def read_tool_output(
         self, message_id: str, call_id: str, start: int, end: int | None
     ) -> ToolOutputSlice | None:
         """Characters of a kept result; `start` and `end` are those of a Python slice. None when nothing was kept."""
-        ...
 
     async def save_resource(self, resource: Resource) -> None:
         """Write one resource; one of the same id is replaced and keeps its place."""
-        ...
 
     async def get_resources(self, kind: str) -> Sequence[Resource]:
         """The resources of a kind, oldest first."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -292,7 +258,6 @@ class ToolRunner(Protocol):
 
         Any progress of a call comes before its outcome.
         """
-        ...
 
 
 #: What becomes of a stream that another one follows: `kept`, for a continuation; `again`, because nothing came and the
@@ -305,19 +270,15 @@ class TurnJournal(Protocol):
 
     async def chunk(self, chunk: Mapping[str, Any]) -> None:
         """A decoded response chunk came in."""
-        ...
 
     async def content(self, content_json: bytes) -> None:
         """A whole Content (tool responses) was added."""
-        ...
 
     async def stream_over(self, how: StreamEnd) -> None:
         """The stream that was coming in is over, and another one follows for the same step."""
-        ...
 
     async def flush(self) -> None:
         """Write now."""
-        ...
 
 
 class PlanStore(Protocol):
@@ -325,7 +286,6 @@ class PlanStore(Protocol):
 
     async def keep_plan(self, markdown: str) -> str:
         """Store one plan of this answer and return its id."""
-        ...
 
 
 class MediaStore(Protocol):
@@ -333,7 +293,6 @@ class MediaStore(Protocol):
 
     async def keep(self, mime_type: str, data_base64: str) -> str | None:
         """Store one image and return the address under which the page finds it; None for what is no image."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -365,7 +324,6 @@ class PassageRecall(Protocol):
             text: what they should be about.
             limit: the most that come back.
         """
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -397,4 +355,3 @@ class ContextGuard(Protocol):
             hops: serialised Contents of the answer so far, as they are sealed.
             last: what the server counted for the turn's request before, all zero before the first.
         """
-        ...

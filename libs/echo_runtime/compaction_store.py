@@ -32,8 +32,8 @@ class RenderedHeads:
 
 
 async def compaction_state(store: ShadowStore) -> CompactionState:
-    """A chat's compactions."""
-    return CompactionState.from_json(await store.get_setting(STATE_KEY))
+    """A chat's compactions, as they are kept at this very moment."""
+    return CompactionState.from_json((await store.get_settings([STATE_KEY])).get(STATE_KEY))
 
 
 async def artifacts_of(store: ShadowStore, epoch: Epoch | None) -> list[str]:

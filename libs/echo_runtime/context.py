@@ -8,10 +8,12 @@ from typing import Any, Final
 from echo_constants import Bilingual, EchoError
 from echo_core.briefing import model_entry
 from echo_core.compaction_planning import Budget
+from echo_core.compaction_records import STATE_KEY
 from echo_core.engine import TurnPlan
 from echo_core.overlay import NO_OVERLAY, OverlayEntry, Told, overlay_json
 from echo_core.ports import ModelBackend, ShadowStore
 from echo_core.routing import LEVELS, Level, Route
+from echo_core.usage import CONTEXT_STATS_KEY
 from echo_protocol import (
     Backend,
     GenerationSettings,
@@ -33,12 +35,14 @@ from echo_runtime.compaction import Compactor, Frame
 from echo_runtime.document_desk import DocumentDesk, DocumentReader
 from echo_runtime.drawing import NOT_ALLOWED, may_draw, recent
 from echo_runtime.google_tools import position_of
-from echo_runtime.history import HistoryBuilder, Rebuilt
-from echo_runtime.levels import Levels
+from echo_runtime.history import ASKED_KEY, HistoryBuilder, Rebuilt
+from echo_runtime.levels import LEVEL_KEY, Levels
 from echo_runtime.scopes import Reader
 from echo_runtime.settings import Settings
+from echo_runtime.told import sealed_key
 from echo_runtime.tool_config import tool_config, tooling_of
 from echo_runtime.toolset import Toolset
+from echo_runtime.writers import WRITERS_KEY
 
 #: All categories that Gemini's API takes a threshold for. Source: https://ai.google.dev/api/generate-content
 HARM_CATEGORIES: Final = (
@@ -129,21 +133,22 @@ class ContextBuilder:
         backend: ModelBackend | None = None,
     ) -> Prepared:
         """See `Orchestrator.prepare_context`."""
-        level = await self._levels.start(call, settings, store)
+        kept = store if store is None or call.is_api else await store.reading_ahead(_read_ahead(call))
+        level = await self._levels.start(call, settings, kept)
         usual = self.model(level)
         artist = self._levels.artist() if await may_draw(call) else None
         model = artist or usual
         reader = Reader(model, signer)
-        system_text, history = await self._conversation(call, store, reader)
+        system_text, history = await self._conversation(call, kept, reader)
         if not history.contents and not history.question and not history.lead:
             raise NothingAsked(f"{len(call.body.get('messages') or [])} messages hold nothing to answer")
-        history, told = await self._fitted(call, settings, store, history, model, None if artist else backend)
+        history, told = await self._fitted(call, settings, kept, history, model, None if artist else backend)
         told_of: dict[str, Any] = {"chain": history.view.ids, "compacted": history.epoch is not None}
         tooling = await tooling_of(call, store, usual, self.backend_name, moves=settings.moves, **told_of)
-        if store is None or call.is_api:  # an API caller's own system message counts, each time anew
+        if kept is None or call.is_api:  # an API caller's own system message counts, each time anew
             briefed = unsealed(call, system_text, tooling.conversion)
         else:
-            briefed = await self._briefings.brief(call, store, history, tooling.conversion, model, settings)
+            briefed = await self._briefings.brief(call, kept, history, tooling.conversion, model, settings)
         overlay = join_contents([briefed.overlay, briefed.naming(self._briefings.model_note(model))])
         sent, declared = history.sent(overlay), briefed.tools
         if artist is not None:  # for this one answer; what is declared in the chat stays declared
@@ -250,6 +255,12 @@ class ContextBuilder:
             question = merge_content_json(history.contents[-1], content_json("user", files))
             history = replace(history, contents=(*history.contents[:-1], question))
         return replace(history, notices=tuple(attachments.notices))
+
+
+def _read_ahead(call: PipeCall) -> list[str]:
+    """Keys of what every turn of a chat looks at before it asks."""
+    sealed = sealed_key(call, shared=False)
+    return [LEVEL_KEY, WRITERS_KEY, ASKED_KEY, STATE_KEY, CONTEXT_STATS_KEY, sealed]
 
 
 def _naming_anew(note: str) -> bytes:

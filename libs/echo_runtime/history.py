@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from echo_core.compaction import EchoCompactionEngine
+from echo_core.compaction_records import STATE_KEY, CompactionState, Epoch
 from echo_core.compaction_records import Chain as CompactionChain
-from echo_core.compaction_records import CompactionState, Epoch
 from echo_core.compaction_replay import Rendered, Replayed
 from echo_core.heads import Heads
 from echo_core.overlay import NO_OVERLAY, render
@@ -21,7 +21,7 @@ from echo_runtime.attachments import Attachments
 from echo_runtime.breaks import BREAKS
 from echo_runtime.call import PipeCall
 from echo_runtime.chains import Chain
-from echo_runtime.compaction_store import RenderedHeads, artifacts_of, compaction_state
+from echo_runtime.compaction_store import RenderedHeads, artifacts_of
 from echo_runtime.document_desk import DocumentDesk, DocumentReader
 from echo_runtime.drafting import Drafter
 from echo_runtime.orphans import purge_orphans
@@ -176,7 +176,7 @@ class HistoryBuilder:
 
     async def _compacted(self, call: PipeCall, store: ShadowStore, rebuilt: Rebuilt, reader: Reader) -> Rebuilt:
         """As it is sent under the compaction that is in force on this chain, if one is."""
-        state = await compaction_state(store)
+        state = CompactionState.from_json(await store.get_setting(STATE_KEY))
         epoch = state.in_force(rebuilt.view) if state.epochs else None
         rebuilt = replace(rebuilt, state=state)
         if epoch is None:

@@ -5,7 +5,7 @@ import logging
 import os
 import sqlite3
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -18,7 +18,15 @@ from anyio import to_thread
 
 from echo_core.ports import Clock
 from echo_state_manager._cipher import FileCrypt
-from echo_state_manager._database import APPLICATION_ID, Database, Transaction, on_thread, open_database
+from echo_state_manager._database import (
+    APPLICATION_ID,
+    BUSY_TIMEOUT_MS,
+    MADE_BY_ANOTHER,
+    Database,
+    Transaction,
+    on_thread,
+    open_database,
+)
 from echo_state_manager._errors import (
     ForeignFileError,
     FutureFileError,
@@ -32,14 +40,11 @@ from echo_state_manager.crypto import MasterSecret
 
 logger = logging.getLogger(__name__)
 
-#: Offsets in the 100-byte header. Source: https://www.sqlite.org/fileformat.html section 1.3
-_MAGIC: Final = b"SQLite format 3\0"
-_HEADER_BYTES: Final = 100
-_USER_VERSION: Final = slice(60, 64)
-_APPLICATION_ID: Final = slice(68, 72)
-
 #: The log files first: a fresh main file must never meet the old one's log.
 _SUFFIXES: Final = ("-wal", "-shm", "")
+
+#: What a reader meets before a new file is in WAL mode. Source: https://www.sqlite.org/rescode.html
+UNFINISHED: Final = MADE_BY_ANOTHER | {sqlite3.SQLITE_READONLY_ROLLBACK, sqlite3.SQLITE_CANTOPEN}
 
 #: How often a file may prove unusable while it is opened; one is set aside each time. Source: our choice.
 _ATTEMPTS: Final = 3
@@ -204,27 +209,37 @@ def _check_steps_if_any(migrations: Sequence[Migration], connection: sqlite3.Con
 
 
 def look(path: Path, known_steps: int) -> Found:
-    """Read whose file it is; blocks on the disk."""
+    """Read whose file it is; blocks on the disk.
+
+    SQLite reads it, because nothing else may open and close a file that this process has open: POSIX would drop the
+    locks of the other connections, and the last to close takes away a log that they still write.
+    Source: https://www.sqlite.org/howtocorrupt.html section 2.2.
+    """
     identity = identity_of(path)
     if identity is None:
         return Found(None)
     try:
-        with path.open("rb") as file:
-            header = file.read(_HEADER_BYTES)
         log_bytes = os.stat(path.with_name(path.name + "-wal")).st_size
     except FileNotFoundError:
         log_bytes = 0
     except OSError as error:
         return Found(identity, StoreUnavailableError(f"{type(error).__name__} {error.errno}"))
-    return Found(identity, _header_fault(header, known_steps) if header else None, log_bytes)
+    try:
+        with closing(sqlite3.connect(read_only(path), uri=True, timeout=BUSY_TIMEOUT_MS / 1000)) as connection:
+            pages, application, steps = (
+                int(connection.execute(f"PRAGMA {name}").fetchone()[0])
+                for name in ("page_count", "application_id", "user_version")
+            )
+    except sqlite3.Error as error:
+        # Somebody makes it at this moment, or died while making it: whoever opens it to write will see.
+        unfinished = error.sqlite_errorcode in UNFINISHED
+        return Found(identity, None if unfinished else store_error(error), log_bytes)
+    return Found(identity, _fault(application, steps, known_steps) if pages else None, log_bytes)
 
 
-def _header_fault(header: bytes, known_steps: int) -> UnusableFileError | None:
-    if len(header) < _HEADER_BYTES or not header.startswith(_MAGIC):
-        return ForeignFileError("no SQLite header")
-    if int.from_bytes(header[_APPLICATION_ID], "big") != APPLICATION_ID:
+def _fault(application: int, steps: int, known_steps: int) -> UnusableFileError | None:
+    if application != APPLICATION_ID:
         return ForeignFileError("another application's file")
-    steps = int.from_bytes(header[_USER_VERSION], "big")
     if steps > known_steps:
         return FutureFileError(f"the file has {steps} steps, we know {known_steps}")
     return None

@@ -36,8 +36,12 @@ async def get_message_shadow(tx: Transaction, message_id: str, updated_at: int |
         None when there is no shadow, or when its lock is absent, provisional or of another `updated_at`: the caller
         then compares fingerprints.
     """
-    shadow = (await get_message_shadows(tx, [message_id])).get(message_id)
-    return shadow if shadow is None or updated_at is None or is_locked_at(shadow, updated_at) else None
+    return under_lock((await get_message_shadows(tx, [message_id])).get(message_id), updated_at)
+
+
+def under_lock(shadow: Shadow | None, updated_at_s: int | None) -> Shadow | None:
+    """A shadow, if its lock is that of a row written then; with None whatever its lock says."""
+    return shadow if shadow is None or updated_at_s is None or is_locked_at(shadow, updated_at_s) else None
 
 
 def is_locked_at(shadow: Shadow, updated_at_s: int) -> bool:

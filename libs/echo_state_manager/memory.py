@@ -147,6 +147,10 @@ class MemoryShadowStore:
         """Several values of the settings by key; absent ones are left out."""
         return {key: self._settings[key] for key in keys if key in self._settings}
 
+    async def reading_ahead(self, keys: Sequence[str]) -> "MemoryShadowStore":
+        """Itself: nothing is far."""
+        return self
+
     async def settings_beginning(self, prefix: str) -> Mapping[str, str]:
         """The values whose keys begin so, by key."""
         return {key: value for key, value in self._settings.items() if key.startswith(prefix)}

@@ -1,6 +1,7 @@
 """The records of one chat in its own SQLite file."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from copy import copy
 from functools import partial
 
 from anyio import to_thread
@@ -51,6 +52,7 @@ class SessionStore:
         self.file = file
         self._cache = ShadowCache()
         self._cached_generation = file.generation
+        self._ahead: dict[str, str | None] = {}
 
     def take_notices(self) -> Sequence[StateError]:
         """What the reader must be told about this chat's records; each is given once."""
@@ -58,7 +60,7 @@ class SessionStore:
 
     async def get_message_shadow(self, message_id: str, updated_at_s: int | None = None) -> Shadow | None:
         """One shadow under the Version Lock, see `echo_state_manager.get_message_shadow`."""
-        return await self.file.read(lambda tx: _load.get_message_shadow(tx, message_id, updated_at_s))
+        return _load.under_lock((await self._read_shadows([message_id])).get(message_id), updated_at_s)
 
     async def get_message_shadows(self, message_ids: Sequence[str]) -> Mapping[str, Shadow]:
         """Shadows by message id; ids without a shadow are left out."""
@@ -183,8 +185,17 @@ class SessionStore:
         rows = await self.file.rows("SELECT message_id FROM message_shadows WHERE state = 'streaming'")
         return [row[0] for row in rows]
 
+    async def reading_ahead(self, keys: Sequence[str]) -> "SessionStore":
+        """This store for a moment: each of its reads is a change of threads, and a turn begins with many of them."""
+        found = await self.get_settings(keys)
+        ahead = copy(self)
+        ahead._ahead = {key: found.get(key) for key in keys}
+        return ahead
+
     async def get_setting(self, key: str) -> str | None:
         """One value of `echo_settings`, None when absent."""
+        if key in self._ahead:
+            return self._ahead[key]
         rows = await self.file.rows(SELECT_SETTING, (key,))
         return from_sql(rows[0][0]) if rows and rows[0][0] is not None else None
 
@@ -200,12 +211,15 @@ class SessionStore:
 
     async def save_setting(self, key: str, value: str) -> None:
         """Write one value of `echo_settings`."""
+        self._ahead.pop(key, None)
         batch = Batch(self.file.now_s)
         _save.save_session_setting(batch, {key: value})
         await self.file.execute(batch)
 
     async def claim_settings(self, values: Mapping[str, str]) -> None:
         """Write values of `echo_settings` in one transaction, those left out that have one."""
+        for key in values:
+            self._ahead.pop(key, None)
         batch = Batch(self.file.now_s)
         batch.add(INSERT_SETTING, *((key, to_sql(value), batch.now_s) for key, value in values.items()))
         await self.file.execute(batch)
@@ -230,6 +244,7 @@ class SessionStore:
 
     async def claim_setting(self, key: str, value: str) -> str:
         """Write one value of `echo_settings` unless there is one; the value that stands, whoever wrote it."""
+        self._ahead.pop(key, None)
         rows = await self.file.rows(CLAIM_SETTING, (key, to_sql(value), self.file.now_s))
         if rows[0][0] is None:  # sealed with a key that is gone: nobody can read it any more
             await self.save_setting(key, value)
@@ -238,6 +253,7 @@ class SessionStore:
 
     async def update_setting(self, key: str, change: Callable[[str | None], str]) -> str:
         """Make a value of `echo_settings` out of the one that stands, in one transaction; the new one."""
+        self._ahead.pop(key, None)
 
         async def job(tx: Transaction) -> str:
             rows = await tx.rows(SELECT_SETTING, (key,))

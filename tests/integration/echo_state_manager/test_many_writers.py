@@ -9,6 +9,13 @@ from echo_paths import EchoPaths
 from echo_state_manager import SessionStores, verify
 from store_kit import CHAT, USER, ManualClock, chain
 
+READ_AND_CLOSE = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1])
+connection.execute("PRAGMA user_version").fetchall()
+connection.close()
+"""
+
 
 async def test_eight_threads_in_two_processes_lose_nothing(tmp_path: Path) -> None:
     count = 25
@@ -36,6 +43,23 @@ async def test_eight_threads_in_two_processes_lose_nothing(tmp_path: Path) -> No
         report = await verify(store)
         assert (report.breaks, report.messages, report.chains) == ((), 8 * count, 8)
     await stores.close()
+
+
+async def test_a_second_look_at_an_open_file_does_not_drop_its_locks(tmp_path: Path) -> None:
+    """Without its locks, the next process to close the file would take itself for the last one and remove the log."""
+    path = EchoPaths(tmp_path).session_db(USER, CHAT)
+    first, second = SessionStores(EchoPaths(tmp_path), ManualClock()), SessionStores(EchoPaths(tmp_path), ManualClock())
+    async with first.open(USER, CHAT) as store:
+        await store.save_setting("kept", "yes")
+        async with second.open_file(path) as same:
+            assert await same.get_setting("kept") == "yes"
+        await second.close()
+        process = await asyncio.create_subprocess_exec(sys.executable, "-c", READ_AND_CLOSE, str(path))
+        assert await process.wait() == 0
+        assert path.with_name(path.name + "-wal").exists()
+        await store.save_setting("kept", "still")
+        assert await store.get_setting("kept") == "still"
+    await first.close()
 
 
 async def test_fifty_chats_seal_at_once(tmp_path: Path) -> None:
