@@ -32,18 +32,20 @@ class Known:
     """What is expected of one message, by its id.
 
     Attributes:
-        asked: the question's exact Content.
+        asked: the question's exact Content, by the path of the model that answers: each is told beside it who it is.
         answers: an answer's exact Contents, by whether the key that signed it is the one in use.
         signed: whether the answer comes back with a signature under its own key; None = that depends on how far it got.
         key: stands for the key under which it was given, "" for what no request brought.
         former: the answer that a hint for regenerating this one followed; its record begins with that one's.
+        path: of the model that gave this answer, "" for what no request brought.
     """
 
-    asked: str = ""
+    asked: dict[str, str] = field(default_factory=dict)
     answers: dict[bool, tuple[str, ...]] = field(default_factory=dict)
     signed: bool | None = True
     key: str = ""
     former: str = ""
+    path: str = ""
 
 
 @dataclass(slots=True)
@@ -127,7 +129,7 @@ class Walk:
         bodies = self.talk.bodies_of_question(question_id)
         for digest in {digest for body in bodies for digest in body.issued}:
             self.issued.setdefault(digest, set()).add(answer_id)
-        self.known[answer_id] = Known(signed=signed, key=bodies[-1].key, former=former)
+        self.known[answer_id] = Known(signed=signed, key=bodies[-1].key, former=former, path=bodies[-1].path)
         self.requests += len(bodies)
         return bodies[-1]
 
@@ -146,7 +148,7 @@ class Walk:
         for question, answer in zip(chain, [*chain[1:], None], strict=True):
             if question["role"] == "user":
                 follows = answer if answer and answer["role"] == "assistant" else None
-                self._learn(said[number_of(question["content"])], question, follows, body.key)
+                self._learn(said[number_of(question["content"])], question, follows, body)
 
     def check_alone(self, body: Body) -> None:
         """What holds for every request, whatever was said before."""
@@ -162,14 +164,14 @@ class Walk:
         digests = [digest for said in body.said for digest in said.signed]
         assert len(digests) == len(set(digests)), "a signature came back twice"
 
-    def _learn(self, said: Said, question: Json, answer: Json | None, key: str) -> None:
-        asked = self.known.setdefault(question["id"], Known())
-        assert asked.asked in ("", said.asked), "a question changed by itself"
-        asked.asked = said.asked
+    def _learn(self, said: Said, question: Json, answer: Json | None, body: Body) -> None:
+        asked = self.known.setdefault(question["id"], Known()).asked
         if answer is None:
+            assert asked.setdefault(body.path, said.asked) == said.asked, "a question changed by itself"
             return
         known = self.known.setdefault(answer["id"], Known(signed=None if answer.get("error") else True))
-        own_key = known.key in ("", key)
+        assert asked.setdefault(known.path, said.asked) == said.asked, "a question changed by itself"
+        own_key = known.key in ("", body.key)
         assert known.answers.setdefault(own_key, said.answer) == said.answer, "an answer changed by itself"
         assert own_key or not said.signed, "a signature came back under another key"
         if known.signed is not None:
