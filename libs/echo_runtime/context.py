@@ -137,8 +137,7 @@ class ContextBuilder:
         level = await self._levels.start(call, settings, kept)
         usual = self.model(level)
         artist = self._levels.artist() if await may_draw(call) else None
-        model = artist or usual
-        reader = Reader(model, signer)
+        reader = Reader(model := artist or usual, signer)
         system_text, history = await self._conversation(call, kept, reader)
         if not history.contents and not history.question and not history.lead:
             raise NothingAsked(f"{len(call.body.get('messages') or [])} messages hold nothing to answer")
