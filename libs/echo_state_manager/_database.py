@@ -97,10 +97,14 @@ class Database:
         """
         return await self._queued(self._transact("BEGIN IMMEDIATE", job))
 
+    async def write_at_once(self, job: Callable[[sqlite3.Connection], T]) -> T:
+        """`write` without a change of threads for each statement: the whole job runs on the connection's thread."""
+        return await self._queued(self._hop(partial(_in_transaction, job)))
+
     async def execute(self, batches: Sequence[Batch]) -> None:
         """Write batches in one transaction. Raises as `write`."""
         if any(batch.statements for batch in batches):
-            await self._queued(self._hop(partial(_write_all, batches)))
+            await self.write_at_once(partial(write_batches, batches))
 
     async def read(self, job: Job[T]) -> T:
         """Run a job that reads one consistent state in several statements. Raises as `write`."""
@@ -177,16 +181,22 @@ class Database:
             raise
 
 
-def _write_all(batches: Sequence[Batch], connection: sqlite3.Connection) -> None:
+def write_batches(batches: Sequence[Batch], connection: sqlite3.Connection) -> None:
+    """Run the statements of batches, inside the caller's transaction."""
+    for batch in batches:
+        for sql, rows in batch.statements.items():
+            connection.executemany(sql, rows)
+
+
+def _in_transaction(job: Callable[[sqlite3.Connection], T], connection: sqlite3.Connection) -> T:
     connection.execute("BEGIN IMMEDIATE")
     try:
-        for batch in batches:
-            for sql, rows in batch.statements.items():
-                connection.executemany(sql, rows)
+        result = job(connection)
         connection.execute("COMMIT")
     except BaseException:
         connection.rollback()
         raise
+    return result
 
 
 def _log_unheard(task: "asyncio.Task[Any]") -> None:

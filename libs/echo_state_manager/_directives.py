@@ -3,12 +3,13 @@
 # ruff: noqa: S608 - the pieces that are put together are constants of this file
 
 import json
+import sqlite3
 from collections.abc import Collection, Sequence
-from typing import Final
+from typing import Any, Final
 
 from echo_aec import DOCUMENT_PREFIX, Asking, OverlayBuilder, Transient, drain_key
 from echo_state_manager._batch import Batch
-from echo_state_manager._database import Transaction
+from echo_state_manager._database import Transaction, write_batches
 from echo_state_manager._load import from_sql, json_ids
 from echo_state_manager._save import save_session_setting, to_sql
 from echo_state_manager._sql import SELECT_SETTING, opened
@@ -46,23 +47,27 @@ def push(batch: Batch, transient: Transient) -> None:
     batch.add(_PUSH, (*row, transient.created_at_s, transient.anchor_message_id))
 
 
-async def drain(tx: Transaction, asking: Asking, build: OverlayBuilder) -> bytes:
-    """See `DirectiveStore.drain`."""
+def drain(asking: Asking, build: OverlayBuilder, now_s: int, connection: sqlite3.Connection) -> bytes:
+    """See `DirectiveStore.drain`; inside the caller's transaction, on the connection's thread."""
+
+    def rows(sql: str, *parameters: str) -> list[Any]:
+        return connection.execute(sql, parameters).fetchall()
+
     key = drain_key(asking.question_id)
-    rows = await tx.rows(SELECT_SETTING, (key,))
-    kept = json.loads(from_sql(rows[0][0])) if rows and rows[0][0] is not None else None
+    held = rows(SELECT_SETTING, key)
+    kept = json.loads(from_sql(held[0][0])) if held and held[0][0] is not None else None
     if kept is None:
-        waiting = await tx.rows(_ANYTHING) if asking.takes else []
-        drained = _transients(await tx.rows(_PENDING, (json_ids(asking.chain),))) if waiting else []
+        waiting = rows(_ANYTHING) if asking.takes else []
+        drained = _transients(rows(_PENDING, json_ids(asking.chain))) if waiting else []
         kept = {"drained": [transient.id for transient in drained], "overlays": {}}
     elif asking.model_id not in kept["overlays"]:
-        drained = _transients(await tx.rows(_NAMED, (json_ids(kept["drained"]),)))
-    batch = Batch(tx.now_s)
+        drained = _transients(rows(_NAMED, json_ids(kept["drained"])))
+    batch = Batch(now_s)
     if asking.model_id not in kept["overlays"]:
         kept["overlays"][asking.model_id] = build(drained).decode()
         save_session_setting(batch, {key: json.dumps(kept)})
     batch.add(_DRAIN, *((resource_id, asking.answer_id) for resource_id in kept["drained"]))
-    await tx.execute(batch)
+    write_batches([batch], connection)
     return str(kept["overlays"][asking.model_id]).encode()
 
 

@@ -1,6 +1,7 @@
 """session.db while it is in use: found damaged in the middle of the work, it is replaced and the work goes on."""
 
 import asyncio
+import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -79,6 +80,10 @@ class SessionFile:
     async def write(self, job: Job[T]) -> T:
         """Run a job in a transaction that writes."""
         return await self._with_database(lambda database: database.write(job))
+
+    async def write_at_once(self, job: Callable[[sqlite3.Connection], T]) -> T:
+        """`write` for a job that runs on the connection's thread as a whole."""
+        return await self._with_database(lambda database: database.write_at_once(job))
 
     async def read(self, job: Job[T]) -> T:
         """Run a job that reads one consistent state in several statements."""

@@ -232,7 +232,7 @@ class SessionStore:
 
     async def drain(self, asking: Asking, build: OverlayBuilder) -> bytes:
         """The overlay of an answer, see `echo_aec.DirectiveStore`."""
-        return await self.file.write(lambda tx: _directives.drain(tx, asking, build))
+        return await self.file.write_at_once(partial(_directives.drain, asking, build, self.file.now_s))
 
     async def transient_anchors(self) -> frozenset[str]:
         """Ids of the messages that anything waiting belongs to."""

@@ -24,12 +24,13 @@ LIMIT_S = 600
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what takes its time and boots something large, so that nobody forgets, and let it come last.
+    """Mark what takes its time and boots something large, so that nobody forgets, and let browsers come last.
 
-    Playwright's loop runs from the first browser test on, and no async test may follow in that process.
+    Playwright's loop runs from the first browser test on: neither an async test nor `asyncio.run` may follow in that
+    process.
     """
     here = Path(__file__).parent
-    items.sort(key=lambda item: item.path.is_relative_to(here))
+    items.sort(key=lambda item: item.path.is_relative_to(here) and 1 + ("browser" in getattr(item, "fixturenames", ())))
     for item in items:
         if not item.path.is_relative_to(here):
             continue
