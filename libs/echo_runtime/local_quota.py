@@ -147,6 +147,7 @@ class LocalQuota:
             held = _held(text, now_s)
             for model_id in model_ids:
                 held["today"][model_id] = int(held["today"].get(model_id, 0)) + 1
+                held["refusals"].pop(model_id, None)  # whoever is answered is barred no longer
             held["recent"] = [*held["recent"], *((now_s, model_id) for model_id in model_ids)][-_MAX_RECENT:]
             for entry in gone:
                 held["refusals"][entry.model_id] = asdict(entry.refusal)
@@ -166,6 +167,8 @@ class LocalQuota:
         refusal = _refusal(held["refusals"].get(model_id))
         limits = held["limits"].get(model_id, {})
         per_day, per_minute = limits.get("day"), limits.get("minute")
+        if per_day is not None and used_today > per_day:  # answered beyond it: it was another key's or is no more
+            per_day = None
         barred = refusal is not None and refusal.by == "day" and (refusal.until_s or 0.0) > now_s
         return ModelQuota(
             model=model_id,

@@ -110,8 +110,8 @@ def test_nobody_reads_somebody_elses_figures(live: Live, ada: Client, lea: Clien
     assert lea.get("/echo/api/hud", model="Somebody else")["is_echo"] is False
 
 
-def test_the_gauge_follows_a_chat_from_its_first_answer_on(live: Live, ada: Client, page_of: OpenAs) -> None:
-    page = page_of(ada)
+def test_the_gauge_follows_a_chat_from_its_first_answer_on(live: Live, page_of: OpenAs) -> None:
+    page = page_of(live.new_user())  # whose quota no other test has used up
     page.new_chat()
     expect(gauge(page)).to_have_text("Context empty")
     live.sim.script(filled(0.1))

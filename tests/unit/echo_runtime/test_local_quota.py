@@ -97,6 +97,16 @@ async def test_a_daily_refusal_holds_until_googles_midnight(identity: IdentitySt
     assert (later.rpd_rem, later.exhausted(clock.now_s())) == (250, False)
 
 
+async def test_whoever_is_answered_is_barred_no_longer(identity: IdentityStore, clock: ManualClock) -> None:
+    quota = LocalQuota(identity, clock)
+    backend = await refused(clock, QuotaPerDay(limit="0", quota_id=REQUESTS_PER_DAY, retry_after_s=3.0))
+    await quota.note("ada", [], backend.refused)
+    await quota.note("ada", [FLASH], [])
+    held = await quota.model_quota("ada", FLASH)
+    assert held is not None
+    assert (held.refusal, held.rpd_rem, held.exhausted(clock.now_s())) == (None, None, False)
+
+
 async def test_a_limit_on_tokens_is_no_limit_on_requests(identity: IdentityStore, clock: ManualClock) -> None:
     quota = LocalQuota(identity, clock)
     tokens = "GenerateContentInputTokensPerModelPerMinute-FreeTier"
