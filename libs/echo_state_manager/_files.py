@@ -139,9 +139,13 @@ def set_aside(path: Path, identity: Identity, reason: str, now_s: float) -> Path
         if identity is None or identity_of(path) != identity:
             return None
         target = free_name(path, reason, now_s)
+        log = path.with_name(path.name + "-wal")
+        nothing_logged = not log.exists() or log.stat().st_size == 0
         for suffix in _SUFFIXES:
             source = path.with_name(path.name + suffix)
-            if source.exists():
+            if suffix and nothing_logged:  # made by who only looked
+                source.unlink(missing_ok=True)
+            elif source.exists():
                 source.rename(target.with_name(target.name + suffix))
     logger.error("A %s state file was set aside as %s", reason, target.name)
     return target
