@@ -30,7 +30,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     process.
     """
     here = Path(__file__).parent
-    items.sort(key=lambda item: item.path.is_relative_to(here) and 1 + ("browser" in getattr(item, "fixturenames", ())))
+    shares = [
+        item for item in items if "browser" in getattr(item, "fixturenames", ()) and item.path.parent.name != "keys"
+    ]
+    items.sort(key=lambda item: item.path.is_relative_to(here) and 1 + (item in shares))
     for item in items:
         if not item.path.is_relative_to(here):
             continue

@@ -2,8 +2,10 @@ from collections.abc import Callable, Iterator
 
 import anyio
 import pytest
+from playwright.sync_api import Browser
 
 from live.keys.owui import ROOT, OpenWebUI
+from live.page import chromium
 from sim_fixture import RunningSim, running_sim, sim  # noqa: F401 (fixtures)
 
 PIPE = '''"""
@@ -49,6 +51,13 @@ def owui(tmp_path_factory: pytest.TempPathFactory, running_sim: RunningSim) -> I
         yield server
     finally:
         server.stop()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """A Chromium for the page's tests alone: those after them in this folder run a loop of their own."""
+    with chromium() as started:
+        yield started
 
 
 @pytest.fixture
