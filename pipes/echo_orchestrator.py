@@ -79,12 +79,11 @@ class Pipe:
             description="Gemini's safety threshold, all categories. *Seuil de sécurité de Gemini, toutes catégories.*",
         )
         KEEP_API_HISTORY: bool = Field(
-            default=True,
-            title="Keep API history",
+            default=True, title="Keep API history",
             description="Keep answers to API clients for 7 days, so that their next request restores them exactly. "
             "*Garder 7 jours les réponses aux clients de l'API, pour que leur demande suivante les retrouve telles "
             "quelles.*",
-        )
+        )  # fmt: skip
         ENCRYPT_RECORDS: bool = Field(
             default=False,
             title="Encrypt records",

@@ -15,7 +15,7 @@ from echo_core.heads import MODEL_MARK, USER_MARK
 from echo_core.records import Shadow
 from echo_runtime import PipeCall
 from echo_runtime.compaction import FILTER
-from echo_runtime.compaction_store import compaction_state
+from echo_runtime.compaction_store import change_state, compaction_state
 from echo_runtime.context import Prepared
 from echo_runtime.stages import STAGES
 from echo_runtime.turn_context import OWN_CONTEXT
@@ -102,6 +102,12 @@ class LongChat:
         call = self.call("u1", answer_id="none")
         async with self.kit.orchestrator._stores.open(call, keep_api=False) as store:
             return await use(store)
+
+    async def pin(self, *message_ids: str) -> None:
+        """Pin messages beside those that are pinned already."""
+        await self.with_store(
+            lambda store: change_state(store, lambda state: replace(state, pins=(*state.pins, *message_ids)))
+        )
 
     async def state(self) -> CompactionState:
         """The chat's compactions."""

@@ -176,6 +176,7 @@ class HistoryBuilder:
 
     async def _compacted(self, call: PipeCall, store: ShadowStore, rebuilt: Rebuilt, reader: Reader) -> Rebuilt:
         """As it is sent under the compaction that is in force on this chain, if one is."""
+        # What was read ahead will do: whoever compacts looks again under the chat's lock.
         state = CompactionState.from_json(await store.get_setting(STATE_KEY))
         epoch = state.in_force(rebuilt.view) if state.epochs else None
         rebuilt = replace(rebuilt, state=state)

@@ -178,7 +178,7 @@ class Found:
     """What lies at a path before it is opened.
 
     Args:
-        fault: why it cannot be used, as far as its first bytes tell.
+        fault: why it cannot be used, as far as its header tells.
         log_bytes: size of its write-ahead log.
     """
 

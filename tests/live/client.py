@@ -17,6 +17,14 @@ T = TypeVar("T")
 
 TURN_LIMIT_S = 60.0
 
+#: Questions of a chat that is just long enough to be condensed.
+HELIOTROPE = (
+    "The project is called Heliotrope and must ship on Friday.",
+    "We decided to use SQLite. Why is that fine?",
+    "List three risks.",
+    "And a fourth one?",
+)
+
 
 def poll(look: Callable[[], T | None], what: str, limit_s: float = TURN_LIMIT_S) -> T:
     """Look again and again until there is something; fails the test after `limit_s`."""
@@ -89,6 +97,13 @@ class Client(OwuiApi):
     def turn(self, text: str, *, chat_id: str | None = None, parent: str | None = None, **extra: Any) -> Turn:
         """Ask and wait for the stored answer; `start_turn` has the arguments."""
         return self.wait_turn(*self.start_turn(text, chat_id=chat_id, parent=parent, **extra))
+
+    def turns(self, *texts: str) -> Turn:
+        """Ask one question after another in a new chat; the last turn."""
+        last = self.turn(texts[0])
+        for text in texts[1:]:
+            last = self.turn(text, chat_id=last.chat_id, parent=last.assistant_id)
+        return last
 
     def start_turn(
         self,

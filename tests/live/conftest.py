@@ -24,24 +24,29 @@ LIMIT_S = 600
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what takes its time and boots something large, so that nobody forgets, and let browsers come last.
-
-    Playwright's loop runs from the first browser test on: neither an async test nor `asyncio.run` may follow in that
-    process.
-    """
-    here = Path(__file__).parent
-    shares = [
-        item for item in items if "browser" in getattr(item, "fixturenames", ()) and item.path.parent.name != "keys"
-    ]
-    items.sort(key=lambda item: item.path.is_relative_to(here) and 1 + (item in shares))
+    """Mark what takes its time and boots something large, so that nobody forgets, and let the browser come last."""
+    items.sort(key=_place)
     for item in items:
-        if not item.path.is_relative_to(here):
+        if _place(item) == 0:
             continue
         if item.get_closest_marker("timeout") is None:
             item.add_marker(pytest.mark.timeout(LIMIT_S))
         item.add_marker("owui")
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker("browser")
+
+
+def _place(item: pytest.Item) -> int:
+    """0 for what is not live, 2 for what shares the browser, 1 for the rest.
+
+    Playwright's loop runs from the first test with that browser on: neither an async test nor `asyncio.run` may follow
+    in that process. The folder `keys` has a browser of its own, which ends with its file.
+    """
+    here = Path(__file__).parent
+    if not item.path.is_relative_to(here):
+        return 0
+    shares = "browser" in getattr(item, "fixturenames", ()) and item.path.parent != here / "keys"
+    return 2 if shares else 1
 
 
 @pytest.fixture(scope="session")

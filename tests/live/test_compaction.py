@@ -55,6 +55,13 @@ def bodies(live: Live) -> list[Body]:
     return found
 
 
+def grow(live: Live, talk: Conversation, notes: int) -> None:
+    """Ask so many long questions while the context is large enough for all of them."""
+    with live.valves(ECHO_MAX_CONTEXT_SIZE=1_000_000):
+        for number in range(notes):
+            talk.ask(f"Note {number}: the code is CODE-{number}. {PADDING * 4}")
+
+
 def weights(live: Live) -> list[int]:
     return [request["prompt_tokens"] for request in live.sim.requests("streamGenerateContent")]
 
@@ -89,9 +96,7 @@ def test_c23_c24_the_prompt_stays_and_the_beginning_is_the_same_from_turn_to_tur
 def test_c29_a_history_above_the_window_is_brought_below_it(live: Live, ada: Client) -> None:
     """google-gemini/gemini-cli#7784."""
     talk = Conversation(ada, live.sim)
-    with live.valves(ECHO_MAX_CONTEXT_SIZE=1_000_000):
-        for number in range(9):
-            talk.ask(f"Note {number}: the code is CODE-{number}. {PADDING * 4}")
+    grow(live, talk, notes=9)
     assert weights(live)[-1] > SIZE_TOKENS
     live.sim.reset()
     talk.ask("And now?")
@@ -104,9 +109,7 @@ def test_c29_a_history_above_the_window_is_brought_below_it(live: Live, ada: Cli
 def test_c21_a_summary_that_was_cut_off_is_never_sent(live: Live, ada: Client) -> None:
     """open-webui/open-webui#27604."""
     talk = Conversation(ada, live.sim)
-    with live.valves(ECHO_MAX_CONTEXT_SIZE=1_000_000):
-        for number in range(5):
-            talk.ask(f"Note {number}: the code is CODE-{number}. {PADDING * 4}")
+    grow(live, talk, notes=5)
     part = {"text": '{"goal": "THINKING ALOUD that was cut'}
     candidate = {"content": {"role": "model", "parts": [part]}, "finishReason": "MAX_TOKENS", "index": 0}
     said = {"candidates": [candidate], "usageMetadata": {"promptTokenCount": 9, "totalTokenCount": 19}}

@@ -2,12 +2,10 @@
 
 import random
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from echo_runtime.compaction_store import change_state
 from echo_runtime.history_tool import read_history_entry
 from long_chat import SIZE_TOKENS, LongChat, long_chat
 from sim_fixture import RunningSim
@@ -47,8 +45,7 @@ async def test_needles_are_found_in_a_chat_that_was_compacted_many_times(
             text += f' Please call look {{"n": {n}}}.'
         await chat.say(text)
         if n in pinned:
-            pin = f"u{chat.count}"
-            await chat.with_store(lambda store, pin=pin: change_state(store, lambda s: replace(s, pins=(*s.pins, pin))))
+            await chat.pin(f"u{chat.count}")
         rows = chat.turns()
         chat.kit.sim.reset()
         seen += [row["prompt_tokens"] for row in rows]

@@ -123,7 +123,7 @@ async def test_with_the_filter_off_only_the_window_counts(chat: LongChat, monkey
 async def test_pins_stay_word_for_word_and_what_they_prevent_is_told(chat: LongChat) -> None:
     await grown(chat, 14)
     pins = tuple(f"u{n}" for n in range(1, 13))
-    await chat.with_store(lambda store: change_state(store, lambda s: replace(s, pins=pins)))
+    await chat.pin(*pins)
     prepared = await chat.prepared("And now?")
     assert "Pinned messages take" in " ".join(prepared.notices)
     opening = json.loads(prepared.history.question or prepared.plan.contents[0])
@@ -137,7 +137,7 @@ async def test_pins_stay_word_for_word_and_what_they_prevent_is_told(chat: LongC
 async def test_pins_give_way_to_the_window_oldest_first_and_that_is_told(chat: LongChat) -> None:
     await grown(chat, 42)
     pins = tuple(f"u{n}" for n in range(1, 41))
-    await chat.with_store(lambda store: change_state(store, lambda s: replace(s, pins=pins)))
+    await chat.pin(*pins)
     prepared = await chat.prepared("And now?")
     assert "Not all pinned messages fit" in " ".join(prepared.notices)
     await chat.answer("u43", "a43")

@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, expect
 
 from echo_runtime.compaction_entry import ASK, CHOICES, EDIT, EDITED, UNDONE
+from live.client import HELIOTROPE
 from live.page import ChatPage
 from live.stack import Live
 
@@ -30,9 +31,7 @@ def press(page: ChatPage, name: str) -> None:
 @pytest.mark.deep
 def test_the_button_condenses_shows_edits_pins_and_undoes(live: Live, browser: Browser) -> None:
     user = live.new_user("Cleo")
-    turn = user.turn("The project is called Heliotrope and must ship on Friday.")
-    for question in ("We decided to use SQLite. Why is that fine?", "List three risks.", "And a fourth one?"):
-        turn = user.turn(question, chat_id=turn.chat_id, parent=turn.assistant_id)
+    turn = user.turns(*HELIOTROPE)
     page = ChatPage(browser, live.url, language=user.language)
     page.enter(user)
     page.open_chat(turn.chat_id)

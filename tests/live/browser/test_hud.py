@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Locator, expect
 
 from echo_workers.gemini_sim.core import faults
 from live import answers
-from live.client import Client
+from live.client import HELIOTROPE, Client
 from live.page import ChatPage
 from live.stack import Live
 
@@ -271,9 +271,7 @@ def test_the_action_shows_the_same_without_any_script_in_the_page(live: Live, ad
 @pytest.mark.deep
 def test_a_condensed_chat_shows_its_checkpoint_and_the_way_back(live: Live, page_of: OpenAs) -> None:
     user = live.new_user("Cora")
-    turn = user.turn("The project is called Heliotrope and must ship on Friday.")
-    for question in ("We decided to use SQLite. Why is that fine?", "List three risks.", "And a fourth one?"):
-        turn = user.turn(question, chat_id=turn.chat_id, parent=turn.assistant_id)
+    turn = user.turns(*HELIOTROPE)
     page = page_of(user)
     page.open_chat(turn.chat_id)
     page.page.get_by_role("button", name="Quick actions").click()
