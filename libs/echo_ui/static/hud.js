@@ -62,9 +62,10 @@ class Hud {
     return this.#gauge?.chat_id.startsWith("temporary:") && location.search.includes("temporary-chat=true");
   }
 
-  /** A turn has ended; the server sends its figures along. */
+  /** A turn has ended; the server sends its figures along. An answer still on its way may be older than they are. */
   #told(gauge) {
     if (!gauge || (gauge.chat_id !== chatId() && !gauge.chat_id.includes(":"))) return;
+    this.#asking?.abort();
     this.#gauge = gauge;
     this.#shown = true;
     this.#place();

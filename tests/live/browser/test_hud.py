@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, expect
+from playwright.sync_api import Browser, Locator, Route, expect
+from playwright.sync_api import Error as PlaywrightError
 
 from echo_workers.gemini_sim.core import faults
 from live import answers
@@ -132,6 +134,23 @@ def test_the_gauge_follows_a_chat_from_its_first_answer_on(live: Live, page_of: 
     gauge(page).click()
     expect(page.page.get_by_role("dialog", name="Context")).to_contain_text("FLASH is chosen in the settings.")
     page.shot("hud-panel")
+
+
+def test_figures_that_were_asked_for_before_a_turn_ended_never_replace_those_of_its_end(
+    live: Live, ada: Client, page_of: OpenAs
+) -> None:
+    page = page_of(ada)
+    page.new_chat()
+    held: list[Route] = []
+    page.page.route("**/echo/api/hud?*chat_id=*", lambda route: held.append(route))
+    live.sim.script(filled(0.1))
+    page.ask("How full are we?")
+    expect(gauge(page)).to_contain_text("10%")
+    assert held, "the page asks for a new chat's figures while its first turn runs"
+    for route in held:
+        with suppress(PlaywrightError):  # the page no longer waits for it
+            route.fulfill(json={"display": "page", "is_echo": True, "gauge": None})
+    assert [route.request.url for route in held if route.request.failure is None] == []
 
 
 @pytest.mark.deep
