@@ -15,16 +15,16 @@ from typing import Any
 NOT_INSTALLED = ""
 try:
     from echo_runtime.search_tools import SearchToolkit
-    from echo_runtime.toolkits import session_memory
+    from echo_runtime.toolkits import documents, session_memory
 except ImportError as error:  # a failing import would take the tools away without a word
     NOT_INSTALLED = (
         f"ECHO's libraries are not installed in this Open WebUI ({error}): tell the user to ask the administrator. "
         "Les bibliothèques d'ECHO manquent : demandez à l'administrateur."
     )
-    session_memory = None
+    documents = session_memory = None
 
     class SearchToolkit:
-        def __init__(self, index: Any) -> None:
+        def __init__(self, index: Any, desk: Any) -> None:
             pass
 
         def __getattr__(self, name: str) -> Any:
@@ -42,4 +42,4 @@ except ImportError as error:  # a failing import would take the tools away witho
 
 class Tools(SearchToolkit):
     def __init__(self) -> None:
-        super().__init__(session_memory)
+        super().__init__(session_memory, documents)

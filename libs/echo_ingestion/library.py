@@ -3,6 +3,7 @@
     {files}/{sha256[:2]}/{sha256}.doc/facts.json     what `Document.json` gives
     {files}/{sha256[:2]}/{sha256}.doc/text.md        the text, UTF-8
     {files}/{sha256[:2]}/{sha256}.doc/tables.duckdb  the tables, where there are any
+    {files}/{sha256[:2]}/{sha256}.doc/indexing/{chat id}  its name in a chat, while it is indexed for that chat
 
 A folder gets its name when it is complete, so a reading that was cut off leaves nothing that could be taken for a
 document; the next question reads anew. Nothing of another user's folder can be named from here.
@@ -13,8 +14,8 @@ import logging
 import os
 import re
 import shutil
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import mkdtemp
@@ -34,6 +35,7 @@ log = logging.getLogger(__name__)
 
 _ID: Final = re.compile(rf"[0-9a-f]{{{ID_CHARS}}}([0-9a-f]{{{64 - ID_CHARS}}})?")
 _MAX_SQL_CHARS: Final = 20_000
+_INDEXING: Final = "indexing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +138,36 @@ class DocumentLibrary:
         async with _scratch() as scratch:
             return await self._converter.query(folder / "tables.duckdb", sql, scratch)
 
+    async def note_indexing(self, document_id: str, chat_id: str, name: str) -> None:
+        """Note that a document is to be indexed for a chat, so that a restart goes on.
+
+        Args:
+            document_id: its id or digest.
+            chat_id: one that is safe as a file's name.
+            name: how the user calls the document there.
+
+        Raises:
+            DocumentMissing: there is no such document.
+        """
+        _, folder = await self._found(document_id)
+        await to_thread.run_sync(_mark, folder / _INDEXING / chat_id, name)
+
+    async def forget_indexing(self, document_id: str, chat_id: str) -> None:
+        """Note that it is done; nothing happens for a document that is gone."""
+        with suppress(DocumentMissing):
+            _, folder = await self._found(document_id)
+            await to_thread.run_sync(lambda: (folder / _INDEXING / chat_id).unlink(missing_ok=True))
+
+    async def being_indexed(self) -> list[tuple[Document, str, str]]:
+        """(document, chat id, name) of what was noted and is not done."""
+        return await to_thread.run_sync(lambda: list(self._marked()))
+
+    def _marked(self) -> Iterator[tuple[Document, str, str]]:
+        for mark in self._files_dir.glob(f"??/*.doc/{_INDEXING}/*"):
+            document = _facts(mark.parent.parent)
+            if document is not None:
+                yield document, mark.name, mark.read_text(encoding="utf-8")
+
     async def _found(self, document_id: str) -> tuple[Document, Path]:
         if not _ID.fullmatch(document_id):
             raise DocumentMissing(id=document_id[:80])
@@ -232,6 +264,11 @@ def _place(coming: Path, folder: Path, document: Document) -> None:
         return
     shutil.rmtree(folder, ignore_errors=True)
     os.replace(coming, folder)
+
+
+def _mark(mark: Path, name: str) -> None:
+    mark.parent.mkdir(mode=0o700, exist_ok=True)
+    mark.write_text(name, encoding="utf-8", errors="replace")
 
 
 def _note(folder: Path, document: Document) -> None:

@@ -38,12 +38,28 @@ def outline(document: Document, beginning: str) -> str:
     return text if len(text) <= MAX_OUTLINE_CHARS else text[:MAX_OUTLINE_CHARS] + " …"
 
 
-def how_to_read(document: Document) -> str:
-    """Which tools read on."""
+def how_to_read(document: Document, searched_chars: int = 0) -> str:
+    """Which tools read on.
+
+    Args:
+        document: its facts.
+        searched_chars: how many of its characters can be searched, 0 when it cannot.
+    """
     read = f'read_document(id="{document.id}", range=…)'
-    if not document.tables:
-        return f"This is a preview. Read the parts that the question needs with {read}."
-    return f'This is a preview. Compute with query_table(id="{document.id}", sql=…), never by reading; text: {read}.'
+    if document.tables:
+        how = f'Compute with query_table(id="{document.id}", sql=…), never by reading; text: {read}.'
+    elif searched_chars:
+        how = (
+            f'Find what the question needs with search_documents(query=…, id="{document.id}"), and read on with {read}.'
+        )
+    else:
+        how = f"Read the parts that the question needs with {read}."
+    if 0 < searched_chars < document.chars:
+        how += (
+            f" search_documents reaches the first {searched_chars} characters only;"
+            f' what follows is read with ranges such as "{searched_chars}-{searched_chars + 20_000}".'
+        )
+    return f"This is a preview. {how}"
 
 
 def _table(table: Table) -> list[str]:

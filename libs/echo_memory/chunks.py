@@ -48,10 +48,12 @@ def chunks(text: str, stretches: Sequence[Stretch] = ()) -> list[Chunk]:
 
     Args:
         text: of any length.
-        stretches: may lie inside one another, as sections do; the narrowest names a place. What lies in none of them
-            is cut as well.
+        stretches: may lie inside one another, as sections do, and reach beyond the text; the narrowest names a place.
+            What lies in none of them is cut as well.
     """
-    edges = sorted({0, len(text), *(edge for one in stretches for edge in (one.start, one.end) if edge < len(text))})
+    edges = sorted(
+        {0, len(text), *(edge for one in stretches for edge in (one.start, one.end) if 0 < edge < len(text))}
+    )
     made: list[Chunk] = []
     for start, end in pairwise(edges):
         around = [one for one in stretches if one.start <= start and end <= one.end]

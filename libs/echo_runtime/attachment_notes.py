@@ -75,6 +75,12 @@ COLLECTION_CUT: Final = Bilingual(
     en="Of the {count} files of {name} the first {most} come with the question.",
     fr="Sur les {count} fichiers de {name}, les {most} premiers accompagnent la question.",
 )
+SEARCHED_IN_PART: Final = Bilingual(
+    en="{name} is very long: its first {searched} of {chars} characters can be searched, the rest is read place by "
+    "place.",
+    fr="{name} est très long : la recherche porte sur ses {searched} premiers caractères sur {chars} ; le reste se lit "
+    "passage par passage.",
+)
 READING: Final = Bilingual(en="Reading {name}…", fr="Lecture de {name}…")
 READING_PERCENT: Final = Bilingual(en="Reading {name}… {percent} %", fr="Lecture de {name}… {percent} %")
 READING_ROWS: Final = Bilingual(en="Reading {name}… {rows} rows", fr="Lecture de {name}… {rows} lignes")

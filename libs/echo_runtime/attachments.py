@@ -29,7 +29,7 @@ from echo_runtime.attachment_files import (
     Found,
 )
 from echo_runtime.call import PipeCall
-from echo_runtime.document_desk import DocumentReader, Opened, preview_xml, whole_text
+from echo_runtime.document_desk import DocumentReader, Opened, whole_text
 from echo_runtime.pdfs import MAX_PDF_BYTES, PdfFault, UnusablePdf, opened
 from echo_runtime.pictures import MAX_PICTURE_BYTES, UnreadablePicture, fitted
 from echo_state_manager.vault import Vault
@@ -214,7 +214,7 @@ class Attachments:
         size_bytes = len(text.encode()) if opened.document.chars <= MAX_TEXT_BYTES else opened.document.chars
         short = opened.document.text_is_all and size_bytes <= min(MAX_TEXT_BYTES, budget.text_bytes)
         if opened.kept and not short:
-            self._previews.append(preview_xml(opened, name))
+            await self._stand_in(documents, opened, name)
             return None
         return self._text(name, text, size_bytes, budget)
 
@@ -256,7 +256,15 @@ class Attachments:
         except DocumentError as error:
             log.info("a PDF of %d bytes has no preview: %s", found.size_bytes, error)
             return
-        self._previews.append(preview_xml(opened, found.name or notes.NAMELESS.render(self._call.locale)))
+        await self._stand_in(documents, opened, found.name or notes.NAMELESS.render(self._call.locale))
+
+    async def _stand_in(self, documents: DocumentReader, opened: Opened, name: str) -> None:
+        """Put a document's preview before the words."""
+        preview, searched_chars = await documents.preview(opened, name)
+        self._previews.append(preview)
+        if 0 < searched_chars < opened.document.chars:
+            told = {"name": name, "searched": searched_chars, "chars": opened.document.chars}
+            self.notices.append(Notice(notes.SEARCHED_IN_PART, told))
 
     async def _media(self, found: Found, mime_type: str, budget: Budget) -> Part:
         """Inline while it is small and there is room, else through the vault and the Files API."""

@@ -2,11 +2,14 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
+
+from anyio import to_thread
 
 from echo_aec import Artifact
 from echo_constants import Bilingual
@@ -22,9 +25,6 @@ from echo_runtime.vaults import Vaults
 from echo_runtime.waiting import show_now
 
 log = logging.getLogger(__name__)
-
-#: What is indexed of one document: some 850 passages, a few minutes of one processor. Source: our choice.
-MOST_INDEXED_CHARS: Final = 1_000_000
 
 #: Between two lines of status; each writes the chat to Open WebUI's database. Source: our choice.
 _TELL_EVERY_S: Final = 2.0
@@ -57,6 +57,48 @@ class DocumentDesk:
     def library(self, user_id: str) -> DocumentLibrary:
         """The documents of one user, and of nobody else. Raises UnsafeIdError."""
         return DocumentLibrary(self._paths.files_dir(user_id), self.converter)
+
+    async def index_soon(self, user_id: str, chat_id: str, document: Document, name: str) -> int:
+        """Let the session memory of a saved chat take a document, in the background and over restarts.
+
+        Returns:
+            How many characters of it can be searched then; 0 where documents are not indexed.
+
+        Raises:
+            UnsafeIdError: an id that is none.
+        """
+        if self.index is None:
+            return 0
+        library = self.library(user_id)
+        mark = self._paths.chat_dir(user_id, chat_id).name
+        indexable = Indexable(
+            document_id=document.id,
+            name=name,
+            chars=document.chars,
+            read=partial(library.text, document.id),
+            stretches=tuple(Stretch(one.start, one.end, one.label) for one in document.sections),
+            done=partial(library.forget_indexing, document.id, mark),
+        )
+        await library.note_indexing(document.id, mark, name)
+        self.index.soon(user_id, chat_id, indexable)
+        return indexable.reach_chars
+
+    async def resume(self, owner_of: Callable[[str], Awaitable[str | None]]) -> int:
+        """Go on with what a restart cut off; returns how many documents are indexed now.
+
+        Args:
+            owner_of: whose a chat is, None when it is gone.
+        """
+        resumed = 0
+        for user_id in await to_thread.run_sync(lambda: list(self._paths.users_on_disk())):
+            library = self.library(user_id)
+            for document, chat_id, name in await library.being_indexed():
+                if await owner_of(chat_id) == user_id:
+                    await self.index_soon(user_id, chat_id, document, name)
+                    resumed += 1
+                else:
+                    await library.forget_indexing(document.id, chat_id)
+        return resumed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,25 +152,19 @@ class DocumentReader:
             library = self._desk.library(self._call.user_id)
             document = await library.take(kept.sha256, source, name, file_id=file_id, progress=progress)
             beginning = await library.text(document.id, 0, chars)
-            if self._desk.index is not None and len(beginning) < document.chars:
-                await self._index(self._desk.index, library, document, name)
             return Opened(document=document, beginning=beginning, kept=True)
 
-    async def _index(self, index: DocumentIndex, library: DocumentLibrary, document: Document, name: str) -> None:
-        """Let the session memory take a document; of a very long one its beginning, the tools read all of it."""
-        text = await library.text(document.id, 0, min(document.chars, MOST_INDEXED_CHARS))
-        stretches = tuple(Stretch(one.start, min(one.end, len(text)), one.label) for one in document.sections)
-        index.soon(
-            self._call.user_id,
-            self._call.chat_id,
-            Indexable(
-                document_id=document.id,
-                name=name or notes.NAMELESS.render(self._call.locale),
-                text=text,
-                stretches=stretches,
-                whole=len(text) == document.chars,
-            ),
-        )
+    async def preview(self, opened: Opened, name: str) -> tuple[str, int]:
+        """What stands for a document that the message does not hold whole; the session memory takes it.
+
+        Returns:
+            The artifact, and how many characters of the document can be searched.
+        """
+        searched_chars = 0
+        if opened.kept and self._call.is_saved:
+            desk, call = self._desk, self._call
+            searched_chars = await desk.index_soon(call.user_id, call.chat_id, opened.document, name)
+        return preview_xml(opened, name, searched_chars), searched_chars
 
     @asynccontextmanager
     async def _telling(self, name: str) -> "AsyncIterator[_Told]":
@@ -172,10 +208,16 @@ class _Told:
         self.rows = said.get("rows", self.rows)
 
 
-def preview_xml(opened: Opened, name: str) -> str:
-    """What stands for a document that is too large for the message."""
+def preview_xml(opened: Opened, name: str, searched_chars: int) -> str:
+    """What stands for a document that is too large for the message.
+
+    Args:
+        opened: the document.
+        name: how the user calls it.
+        searched_chars: how many of its characters can be searched.
+    """
     document = opened.document
-    text = f"{outline(document, opened.beginning)}\n{how_to_read(document)}"
+    text = f"{outline(document, opened.beginning)}\n{how_to_read(document, searched_chars)}"
     attributes = {"name": name, "type": document.kind, "document": document.id}
     return Artifact(id="AEC_smart_context", attributes=attributes, text=text).xml()
 

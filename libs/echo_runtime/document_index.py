@@ -2,14 +2,15 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from echo_constants import EchoError
 from echo_core.passages import SESSION_RAG, FoundPassage, Passage, PassageFilter
-from echo_core.ports import VectorStore
+from echo_core.ports import UserPassages, VectorStore
 from echo_memory.chunks import Stretch, chunks
+from echo_memory.user_passages import BATCH
 from echo_paths.layout import TEMPORARY_PREFIXES
 
 log = logging.getLogger(__name__)
@@ -19,6 +20,17 @@ DOCUMENT_KIND: Final = "document"
 #: A search waits this long for a document that is being indexed, then finds what is there. Source: our choice.
 WAIT_S: Final = 20.0
 
+#: What is indexed of one document: a book of 1,500 pages, some 4,200 passages, which the packaged model embeds in half
+#: an hour of one processor. Source: our choice; the speed is that of tests/bench/bench_retrieval.py.
+MOST_INDEXED_CHARS: Final = 5_000_000
+
+#: What is read and cut at once. Source: our choice; bounds memory.
+WINDOW_CHARS: Final = 131_072
+
+
+async def _nothing() -> None:
+    """What is done at the end where nothing is to be done."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Indexable:
@@ -27,16 +39,46 @@ class Indexable:
     Args:
         document_id: unique among the user's documents.
         name: how the user calls it.
-        text: all of it.
+        chars: the length of its text.
+        read: gives characters from, to of its text.
         stretches: its pages, sheets and sections.
-        whole: False where the text is only the beginning of it.
+        done: called when all that is to be indexed of it is.
     """
 
     document_id: str
     name: str
-    text: str
+    chars: int
+    read: Callable[[int, int], Awaitable[str]]
     stretches: Sequence[Stretch] = ()
-    whole: bool = True
+    done: Callable[[], Awaitable[None]] = _nothing
+
+    @property
+    def reach_chars(self) -> int:
+        """As far as it is indexed."""
+        return min(self.chars, MOST_INDEXED_CHARS)
+
+
+@dataclass(slots=True, kw_only=True)
+class Indexing:
+    """A document that is being indexed.
+
+    Args:
+        reached_chars: as far as it can be searched.
+        unwanted: whether it is to stop, because the chat or the document is gone.
+    """
+
+    document: Indexable
+    reached_chars: int = 0
+    unwanted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    state: Indexing
+    task: asyncio.Task[None]
+
+
+_Key = tuple[str, str, str]
 
 
 class DocumentIndex:
@@ -52,7 +94,7 @@ class DocumentIndex:
     ) -> None:
         self._store = store
         self._tell = tell
-        self._running: dict[tuple[str, str, str], asyncio.Task[None]] = {}
+        self._running: dict[_Key, _Work] = {}
 
     def soon(self, user_id: str, chat_id: str, document: Indexable) -> None:
         """Index a document in the background, once; a temporary chat leaves nothing behind, so nothing is done.
@@ -62,35 +104,55 @@ class DocumentIndex:
         key = (user_id, chat_id, document.document_id)
         if not chat_id or chat_id.startswith(TEMPORARY_PREFIXES) or key in self._running:
             return
-        task = asyncio.create_task(self._guarded(user_id, chat_id, document))
-        self._running[key] = task
+        state = Indexing(document=document)
+        task = asyncio.create_task(self._guarded(user_id, chat_id, state))
+        self._running[key] = _Work(state, task)
         task.add_done_callback(lambda _: self._running.pop(key, None))
 
     async def take(self, user_id: str, chat_id: str, document: Indexable) -> int:
-        """Index a document now, unless it is already; returns how many passages it has. Goes on where it was cut off.
+        """Index a document now, unless it is already; returns how many passages are new. Goes on where it was cut off.
 
         Raises:
             EchoError: the vector store or the embedder fails.
         """
-        made, _ = await self._take(user_id, chat_id, document)
-        return made
+        return await self._take(user_id, chat_id, Indexing(document=document))
 
-    async def _take(self, user_id: str, chat_id: str, document: Indexable) -> tuple[int, int]:
-        """How many passages a document has, and how many of them are new."""
-        made = await asyncio.to_thread(_passages, chat_id, document)
+    async def _take(self, user_id: str, chat_id: str, state: Indexing) -> int:
         mine = self._store().of(user_id, SESSION_RAG)
-        where = PassageFilter(chat_ids=(chat_id,), source_ids=(document.document_id,), kinds=(DOCUMENT_KIND,))
-        there, after = set(), None
-        while True:
-            page = await mine.scan(where, after=after)
-            there |= {one.passage_id for one in page.passages}
-            after = page.after
-            if after is None:
-                break
-        missing = [one for one in made if one.passage_id not in there]
-        if missing:
-            await mine.put(missing)
-        return len(made), len(missing)
+        where = PassageFilter(chat_ids=(chat_id,), source_ids=(state.document.document_id,), kinds=(DOCUMENT_KIND,))
+        there = await _ids(mine, where)
+        new = 0
+        async for made in _passages(chat_id, state.document):
+            missing = [one for one in made if one.passage_id not in there]
+            for begin in range(0, len(missing), BATCH):
+                if state.unwanted:
+                    return new
+                batch = missing[begin : begin + BATCH]
+                await mine.put(batch)
+                new += len(batch)
+                state.reached_chars = int(batch[-1].meta["end"])
+            state.reached_chars = int(made[-1].meta["end"])
+        return new
+
+    def in_work(self, user_id: str, chat_id: str = "", document_id: str = "") -> list[Indexing]:
+        """The documents of a user that are being indexed; "" = of any chat, any document."""
+        return [work.state for work in self._works(user_id, chat_id, document_id)]
+
+    async def forget(self, *, user_id: str = "", chat_id: str = "", document_id: str = "") -> None:
+        """Stop indexing what is gone, so that nothing is written behind its removal; "" = of any."""
+        works = self._works(user_id, chat_id, document_id)
+        for work in works:
+            work.state.unwanted = True
+        if works:
+            await asyncio.wait([work.task for work in works])
+
+    def _works(self, user_id: str, chat_id: str, document_id: str) -> list[_Work]:
+        wanted = (user_id, chat_id, document_id)
+        return [
+            work
+            for key, work in self._running.items()
+            if all(one in ("", own) for one, own in zip(wanted, key, strict=True))
+        ]
 
     async def search(
         self,
@@ -115,11 +177,7 @@ class DocumentIndex:
         Raises:
             EchoError: the vector store or the embedder fails.
         """
-        waited = [
-            task
-            for (owner, chat, document), task in self._running.items()
-            if owner == user_id and chat_id in ("", chat) and document_id in ("", document)
-        ]
+        waited = [work.task for work in self._works(user_id, chat_id, document_id)] if user_id else []
         if waited:
             await asyncio.wait(waited, timeout=WAIT_S)
         where = PassageFilter(
@@ -129,26 +187,59 @@ class DocumentIndex:
         )
         return await self._store().of(user_id, SESSION_RAG).search(query, where=where, limit=limit)
 
-    async def _guarded(self, user_id: str, chat_id: str, document: Indexable) -> None:
+    async def _guarded(self, user_id: str, chat_id: str, state: Indexing) -> None:
+        document = state.document
         try:
-            count, new = await self._take(user_id, chat_id, document)
-            log.info("A document was indexed in %d passages", count)
-            if new and document.whole and self._tell is not None:
+            new = await self._take(user_id, chat_id, state)
+            if state.unwanted:
+                return
+            await document.done()
+            log.info("A document was indexed, with %d new passages", new)
+            if new and document.reach_chars == document.chars and self._tell is not None:
                 await self._tell(chat_id, document)
         except EchoError as error:
             log.warning("A document was not indexed: %s", error)
 
 
-def _passages(chat_id: str, document: Indexable) -> list[Passage]:
-    return [
-        Passage(
-            passage_id=f"{chat_id}/{document.document_id}/{number}",
-            text=document.text[one.start : one.end],
-            kind=DOCUMENT_KIND,
-            chat_id=chat_id,
-            source_id=document.document_id,
-            position=number,
-            meta={"name": document.name, "place": one.label, "start": one.start, "end": one.end},
-        )
-        for number, one in enumerate(chunks(document.text, document.stretches))
-    ]
+async def _ids(mine: UserPassages, where: PassageFilter) -> set[str]:
+    there: set[str] = set()
+    after: str | None = None
+    while True:
+        page = await mine.scan(where, after=after)
+        there |= {one.passage_id for one in page.passages}
+        after = page.after
+        if after is None:
+            return there
+
+
+async def _passages(chat_id: str, document: Indexable) -> AsyncIterator[list[Passage]]:
+    """The passages of a document, window by window, always cut and numbered in the same way; no empty list."""
+    start = number = 0
+    while start < document.reach_chars:
+        stop = min(start + WINDOW_CHARS, document.reach_chars)
+        text = await document.read(start, stop)
+        near = [
+            Stretch(one.start - start, one.end - start, one.label)
+            for one in document.stretches
+            if one.start < stop and start < one.end
+        ]
+        made = await asyncio.to_thread(chunks, text, near)
+        following = stop
+        if stop < document.reach_chars and len(made) > 1:
+            # The window may have cut the last passage: it begins the next window.
+            following = start + made.pop().start
+        passages = [
+            Passage(
+                passage_id=f"{chat_id}/{document.document_id}/{number + place}",
+                text=text[one.start : one.end],
+                kind=DOCUMENT_KIND,
+                chat_id=chat_id,
+                source_id=document.document_id,
+                position=number + place,
+                meta={"name": document.name, "place": one.label, "start": start + one.start, "end": start + one.end},
+            )
+            for place, one in enumerate(made)
+        ]
+        if passages:
+            yield passages
+        start, number = following, number + len(passages)

@@ -1,6 +1,6 @@
 """Documents as tools. Each docstring is what the model reads; every public method is a tool."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -99,13 +99,6 @@ def _as_lines(columns: tuple[str, ...], rows: tuple[tuple[Any, ...], ...]) -> st
 
 
 async def _cite(emit: Any, document: "Document", place: str, text: str, start: int = 0) -> None:
-    """Show in the page what was read, and where: Open WebUI's source, which opens the file at its page."""
-    if emit is None:
-        return
-    name = f"{document.name} · {place}" if place else document.name
-    facts: dict[str, Any] = {"source": document.id, "name": name}
-    page = next((s.number for s in document.sections if s.kind == "page" and s.start <= start < s.end), None)
-    if document.file_id:
-        facts |= {"file_id": document.file_id} | ({} if page is None else {"page": page - 1})
-    source: Mapping[str, Any] = {"source": {"id": f"{document.id} {place}", "name": name}}
-    await emit({"type": "source", "data": {**source, "document": [text[:1_000]], "metadata": [facts]}})
+    from echo_runtime.citations import cite
+
+    await cite(emit, source_id=document.id, name=document.name, place=place, text=text, document=document, start=start)

@@ -106,10 +106,11 @@ async def _tell_indexed(chat_id: str, document: Indexable) -> None:
 
 
 def begin() -> None:
-    """Re-index in the background what another model embedded, if there is anything; called at start-up."""
-    task = asyncio.get_running_loop().create_task(_reindex())
-    _tasks.add(task)
-    task.add_done_callback(_tasks.discard)
+    """Re-index in the background what another model embedded, and go on with documents; called at start-up."""
+    for work in (_reindex(), _resume()):
+        task = asyncio.get_running_loop().create_task(work)
+        _tasks.add(task)
+        task.add_done_callback(_tasks.discard)
 
 
 async def end() -> None:
@@ -133,6 +134,18 @@ async def _reindex() -> None:
         log.warning("Re-indexing waits for the next start: %s", error)
 
 
+async def _resume() -> None:
+    from echo_runtime.composition import services
+
+    try:
+        resumed = await services().documents.resume(_owui.chat_owner)
+    except EchoError as error:
+        log.warning("What was being indexed waits for the next start: %s", error)
+    else:
+        if resumed:
+            log.info("Indexing of %d documents goes on", resumed)
+
+
 def _anything_kept() -> bool:
     """Whether vectors can be there; a look must not make the folder or load the engine."""
     from echo_runtime.composition import services
@@ -145,10 +158,12 @@ class VectorPurge:
 
     async def purge(self, user_id: str, chat_id: str) -> None:
         """Remove what was indexed of a chat."""
+        await document_index().forget(chat_id=chat_id)
         if _anything_kept():
             await passages().of(user_id, SESSION_RAG).delete(PassageFilter(chat_ids=(chat_id,)))
 
     async def purge_user(self, user_id: str) -> None:
         """Remove everything of a user."""
+        await document_index().forget(user_id=user_id)
         if _anything_kept():
             await passages().delete_user(user_id)

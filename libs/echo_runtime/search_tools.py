@@ -1,11 +1,14 @@
 """Searching in documents and chats as tools. Each docstring is what the model reads; every public method is a tool."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from echo_core.passages import FoundPassage
-    from echo_runtime.document_index import DocumentIndex
+    from echo_ingestion import Document
+    from echo_runtime.document_desk import DocumentDesk
+    from echo_runtime.document_index import DocumentIndex, Indexing
 
 Given = dict[str, Any] | None
 
@@ -19,10 +22,12 @@ class SearchToolkit:
 
     Args:
         index: gives that of the running server; called for each use.
+        desk: gives the documents of the running server; called for each use.
     """
 
-    def __init__(self, index: "Callable[[], DocumentIndex]") -> None:
+    def __init__(self, index: "Callable[[], DocumentIndex]", desk: "Callable[[], DocumentDesk]") -> None:
         self._index = index
+        self._desk = desk
 
     async def search_documents(
         self,
@@ -43,18 +48,14 @@ class SearchToolkit:
         """
         from echo_runtime.document_index import DOCUMENT_KIND
 
-        async def work() -> Any:
-            found = await self._index().search(
-                _id(__user__),
-                str(query),
-                chat_id=str((__metadata__ or {}).get("chat_id") or ""),
-                document_id=str(id or "").strip(),
-                kinds=(DOCUMENT_KIND,),
-                limit=_bounded(limit),
-            )
-            return await _told(found, __event_emitter__)
-
-        return await _answer(work, __metadata__)
+        return await self._search(
+            query,
+            _bounded(limit),
+            Asker(_id(__user__), __metadata__, __event_emitter__),
+            chat_id=str((__metadata__ or {}).get("chat_id") or ""),
+            document_id=str(id or "").strip(),
+            kinds=(DOCUMENT_KIND,),
+        )
 
     async def search_session(
         self,
@@ -71,19 +72,61 @@ class SearchToolkit:
         :param query: what you look for, in a sentence or in words
         :param limit: how many passages, 1 to 20
         """
+        return await self._search(query, _bounded(limit), Asker(_id(__user__), __metadata__, __event_emitter__))
+
+    async def _search(self, query: str, limit: int, asker: "Asker", **where: Any) -> Any:
+        from echo_codex_git.answers import answer
 
         async def work() -> Any:
-            return await _told(
-                await self._index().search(_id(__user__), str(query), limit=_bounded(limit)), __event_emitter__
+            index = self._index()
+            found = await index.search(asker.user_id, str(query), limit=limit, **where)
+            await self._cite(found, asker)
+            waiting = [
+                _waiting(one)
+                for one in index.in_work(asker.user_id, where.get("chat_id", ""), where.get("document_id", ""))
+            ]
+            return {"passages": [_row(one) for one in found], **({"still_being_indexed": waiting} if waiting else {})}
+
+        return await answer(work(), asker.metadata)
+
+    async def _cite(self, found: "Sequence[FoundPassage]", asker: "Asker") -> None:
+        """Show each passage in the page as a source, which opens a document at its place."""
+        from echo_runtime.citations import cite
+
+        if asker.emit is None:
+            return
+        documents = {one.passage.source_id: await self._document(one, asker) for one in found}
+        for one in found:
+            await cite(
+                asker.emit,
+                source_id=one.passage.source_id,
+                name=_name(one),
+                place=str(one.passage.meta.get("place", "")),
+                text=one.passage.text,
+                document=documents[one.passage.source_id],
+                start=int(one.passage.meta.get("start", 0)),
             )
 
-        return await _answer(work, __metadata__)
+    async def _document(self, found: "FoundPassage", asker: "Asker") -> "Document | None":
+        """The document of a passage; None for what is none, or was removed since."""
+        from echo_ingestion import DocumentMissing
+        from echo_runtime.document_index import DOCUMENT_KIND
+
+        if found.passage.kind != DOCUMENT_KIND:
+            return None
+        try:
+            return await self._desk().library(asker.user_id).find(found.passage.source_id)
+        except DocumentMissing:
+            return None
 
 
-async def _answer(work: Callable[[], Any], metadata: Given) -> Any:
-    from echo_codex_git.answers import answer
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """Who asks, and where the page is."""
 
-    return await answer(work(), metadata)
+    user_id: str
+    metadata: Given
+    emit: Any
 
 
 def _id(user: Given) -> str:
@@ -97,38 +140,26 @@ def _bounded(limit: Any) -> int:
         return _USUAL
 
 
-async def _told(found: "Sequence[FoundPassage]", emit: Any) -> Any:
-    """The passages for the model, each also shown in the page as a source."""
-    for one in found:
-        if emit is not None:
-            await emit(_source(one))
+def _row(found: "FoundPassage") -> dict[str, Any]:
+    passage = found.passage
     return {
-        "passages": [
-            {
-                "text": one.passage.text,
-                "kind": one.passage.kind,
-                "name": _name(one),
-                "id": one.passage.source_id,
-                "place": one.passage.meta.get("place", ""),
-                "chat": one.passage.chat_id,
-            }
-            for one in found
-        ]
-    }
-
-
-def _source(found: "FoundPassage") -> dict[str, Any]:
-    """A passage as Open WebUI's page shows where an answer comes from."""
-    name = " · ".join(str(part) for part in (_name(found), found.passage.meta.get("place")) if part)
-    return {
-        "type": "source",
-        "data": {
-            "source": {"id": found.passage.passage_id, "name": name},
-            "document": [found.passage.text[:1_000]],
-            "metadata": [{"source": found.passage.source_id, "name": name}],
-        },
+        "text": passage.text,
+        "kind": passage.kind,
+        "name": _name(found),
+        "id": passage.source_id,
+        "place": passage.meta.get("place", ""),
+        "chat": passage.chat_id,
     }
 
 
 def _name(found: "FoundPassage") -> str:
     return str(found.passage.meta.get("name") or found.passage.source_id)
+
+
+def _waiting(work: "Indexing") -> dict[str, Any]:
+    return {
+        "name": work.document.name,
+        "id": work.document.document_id,
+        "searched": f"the first {work.reached_chars} of {work.document.chars} characters so far",
+        "read_on": f"{work.reached_chars}-",
+    }
