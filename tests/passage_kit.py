@@ -6,6 +6,7 @@ from zlib import crc32
 
 from echo_core.passages import EmbeddingModel, Passage, Vector
 from echo_memory.lexical import fold
+from echo_runtime.document_index import Indexable
 
 
 class WordEmbedder:
@@ -41,3 +42,12 @@ class WordEmbedder:
 
 def passage(passage_id: str, text: str, **more: object) -> Passage:
     return Passage(**{"kind": "document", "passage_id": passage_id, "text": text, **more})  # type: ignore[arg-type]
+
+
+def indexable(document_id: str, name: str, text: str, **more: object) -> Indexable:
+    """A document whose text is given."""
+
+    async def read(start: int, end: int) -> str:
+        return text[start:end]
+
+    return Indexable(document_id=document_id, name=name, chars=len(text), read=read, **more)  # type: ignore[arg-type]

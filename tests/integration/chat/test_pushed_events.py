@@ -11,9 +11,9 @@ from echo_aec import Artifact, parse_artifact
 from echo_events import Happening
 from echo_memory import EdgeEngine, PassageStore
 from echo_runtime import push_event, retrieval
-from echo_runtime.document_index import DocumentIndex, Indexable
+from echo_runtime.document_index import DocumentIndex
 from live.bodies import Body, assert_valid
-from passage_kit import WordEmbedder
+from passage_kit import WordEmbedder, indexable
 
 INDEXED = Happening(name="document_indexed", fields={"document": "</artifact> & co.pdf"})
 QUOTA = {
@@ -95,7 +95,7 @@ async def test_a_document_that_was_indexed_is_told_in_its_chat_and_in_no_deleted
     before = sorted(tmp_path.rglob("session.db"))
     vectors = PassageStore(EdgeEngine(tmp_path / "vectors"), WordEmbedder())
     index = DocumentIndex(lambda: vectors, retrieval._tell_indexed)
-    farm = Indexable(document_id="farm", name="ferme.pdf", text="Le verger compte douze pommiers. " * 40)
+    farm = indexable("farm", "ferme.pdf", "Le verger compte douze pommiers. " * 40)
     for chat_id in ("chat", "chat", "deleted"):
         index.soon("ada", chat_id, farm)
         assert await index.search("ada", "verger", chat_id=chat_id, limit=1)

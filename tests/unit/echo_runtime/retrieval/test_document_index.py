@@ -1,7 +1,6 @@
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,18 +12,11 @@ from echo_runtime import document_index
 from echo_runtime.document_desk import DocumentDesk
 from echo_runtime.document_index import DocumentIndex, Indexable
 from echo_runtime.search_tools import SearchToolkit
-from passage_kit import WordEmbedder, passage
+from passage_kit import WordEmbedder, indexable, passage
 
 PAGES = ["Le verger compte douze pommiers. " * 30, "La grange abrite un tracteur rouge. " * 30]
 TEXT = "\n\n".join(PAGES)
 STRETCHES = (Stretch(0, len(PAGES[0]), "page 1"), Stretch(len(PAGES[0]), len(TEXT), "page 2"))
-
-
-def indexable(document_id: str, name: str, text: str, **more: Any) -> Indexable:
-    async def read(start: int, end: int) -> str:
-        return text[start:end]
-
-    return Indexable(document_id=document_id, name=name, chars=len(text), read=read, **more)
 
 
 FARM = indexable("farm", "ferme.pdf", TEXT, stretches=STRETCHES)
