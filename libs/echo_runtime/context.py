@@ -142,8 +142,7 @@ class ContextBuilder:
         if not history.contents and not history.question and not history.lead:
             raise NothingAsked(f"{len(call.body.get('messages') or [])} messages hold nothing to answer")
         history, told = await self._fitted(call, settings, kept, history, model, None if artist else backend)
-        told_of: dict[str, Any] = {"chain": history.view.ids, "compacted": history.epoch is not None}
-        tooling = await tooling_of(call, store, usual, self.backend_name, moves=settings.moves, **told_of)
+        tooling = await tooling_of(call, store, usual, self.backend_name, moves=settings.moves, **history.for_tools)
         if kept is None or call.is_api:  # an API caller's own system message counts, each time anew
             briefed = unsealed(call, system_text, tooling.conversion)
         else:

@@ -1,6 +1,6 @@
 """The Suture at work: the chain of a chat as Gemini contents, each message from its shadow where that is trusted."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -78,6 +78,17 @@ class Rebuilt:
     epoch: Epoch | None = None
     replayed: Replayed | None = None
     again: bool = False
+
+    @property
+    def for_tools(self) -> dict[str, Any]:
+        """What of it decides which tools ECHO adds; see `tooling_of`."""
+        return {"chain": self.view.ids, "compacted": self.epoch is not None, "questions": self._own_questions()}
+
+    def _own_questions(self) -> Iterator[bytes]:
+        """The serialised messages of the person who asks; none where several write, which nobody's documents enter."""
+        for shadow, piece in zip(self.view.shadows, self.view.pieces, strict=True):
+            if shadow.role == "user" and not self.shared:
+                yield piece
 
     def under(self, epoch: Epoch | None, artifacts: Sequence[str], kept: Rendered | None = None) -> "Rebuilt":
         """The same conversation as it is sent under a compaction; None brings back the whole of it.

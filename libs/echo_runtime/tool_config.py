@@ -1,7 +1,7 @@
 """The `tools` and `toolConfig` of a request: functions, Google's own tools, and what the caller forces."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -48,6 +48,7 @@ async def tooling_of(
     moves: bool = False,
     chain: Sequence[str] = (),
     compacted: bool = False,
+    questions: Iterable[bytes] = (),
 ) -> Tooling:
     """Gather, translate and choose the tools of one call; with the one that changes the level where the turn `moves`.
 
@@ -61,9 +62,10 @@ async def tooling_of(
         moves: whether the turn may change its level.
         chain: ids of the messages from the root to the question.
         compacted: whether not all of them are sent; then the model can read them.
+        questions: the serialised messages of the person who asks, which may hold documents.
     """
     switched = await switched_on(call)
-    extra = {**await offered_toolkits(call), **switched.functions}
+    extra = {**await offered_toolkits(call, questions), **switched.functions}
     if compacted and store is not None:
         recall = StemRecall(store, chain)
         extra[READ_HISTORY] = read_history_entry(store, chain, recall, owner=(call.user_id, call.chat_id))

@@ -1,6 +1,6 @@
 """What the toolkits work with, on the running server; light to import, since Open WebUI loads function files itself."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,25 +15,46 @@ if TYPE_CHECKING:
 OWN_TOOLKITS: Final = ("echo_codex", "echo_documents", "echo_search", "echo_skills", "echo_subagent")
 
 
-async def offered_toolkits(call: "PipeCall") -> Mapping[str, Any]:
-    """ECHO's own toolkits for an API caller who chose no tools, as `__tools__` has them; else {}.
+#: Those of them that read and search what users attach.
+_DOCUMENT_TOOLKITS: Final = ("echo_documents", "echo_search")
 
-    Those that the called model preselects in the browser, with the caller's own rights: what an administrator takes off
-    the model or out of somebody's reach is not offered here either.
+#: How a message that holds, or stands for, a document which tools can read spells that, as it is serialised.
+#: Source: `echo_runtime.document_desk`, `preview_xml` and `whole_text`.
+_READABLE: Final = (b'<artifact id=\\"AEC_smart_context\\"', b'query_table(id=\\"')
+
+
+async def offered_toolkits(call: "PipeCall", questions: Iterable[bytes] = ()) -> Mapping[str, Any]:
+    """ECHO's own toolkits where nobody selected them and they are needed, as `__tools__` has them; else {}.
+
+    An API caller who chose no tools gets those that the called model preselects in the browser. A chat gets those for
+    documents from its first document on, so that what was attached can be read; the chain decides, so that it stays
+    so from turn to turn. Both with the caller's own rights: what an administrator takes out of somebody's reach is
+    not offered here either.
+
+    Args:
+        call: who asks.
+        questions: the serialised messages of the person who asks, where ECHO keeps the chat's records.
     """
     body = call.body
     # Whoever wants JSON is a program that reads it, and not every model mixes that with tools.
     chose = body.get("tools") or body.get("tool_choice") == "none" or body.get("response_format")
-    if not call.is_api or call.task or call.tools or chose:
+    if call.task or chose:
         return {}
     info = (call.metadata.get("model") or {}).get("info") or {}
     chosen = (info.get("meta") or {}).get("toolIds") or ()
-    ids = [identity for identity in OWN_TOOLKITS if identity in chosen]
+    if call.is_api:
+        ids = [] if call.tools else [identity for identity in OWN_TOOLKITS if identity in chosen]
+    else:
+        ids = list(_DOCUMENT_TOOLKITS) if any(map(_names_document, questions)) else []
     if not ids:
         return {}
     from echo_runtime._owui_tools import toolkit_entries
 
     return await toolkit_entries(call.request, ids, call.user, call.metadata)
+
+
+def _names_document(question: bytes) -> bool:
+    return any(mark in question for mark in _READABLE)
 
 
 def skills() -> "SkillLibrary":

@@ -3,6 +3,7 @@
 import json
 import re
 from decimal import Decimal
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -82,3 +83,23 @@ def test_c34_a_preview_is_sent_at_its_place_and_the_same_each_time(live: Live, a
     one, *others = [json.loads(request["body"])["contents"] for request in requests]
     assert all(contents[0] == one[0] for contents in others)
     assert sum(part.get("text", "").startswith('<artifact id="AEC_smart_context"') for part in one[0]["parts"]) == 1
+
+
+def test_documents_can_be_read_where_nobody_selected_their_tools(live: Live, ada: Client) -> None:
+    rows = [("n", "m"), *((i, i) for i in range(9_000))]
+    talk = Conversation(ada, live.sim)
+    talk.ask("Nothing attached")
+    talk.ask("Sum it", files=[upload(ada, "n.csv", csv_file(rows))])
+    [_, second] = asked(live)
+    assert use(talk, "query_table", id=document_id(second), sql="SELECT sum(m) FROM n")["rows"] == [[40_495_500]]
+    talk.ask("And again")
+    requests = asked(live)
+    assert [sorted(names_of(request)) for request in requests[1:]] == [names_of(second)] * (len(requests) - 1)
+    assert all(
+        later["contents"][: len(earlier["contents"])] == earlier["contents"] for earlier, later in pairwise(requests)
+    )
+
+
+def names_of(request: dict[str, Any]) -> list[str]:
+    """What is declared."""
+    return sorted(one["name"] for tool in request.get("tools", []) for one in tool.get("functionDeclarations", []))
