@@ -70,7 +70,7 @@ def _build(app: FastAPI) -> Lifecycle:
     retention = Retention(shared.sessions, shared.paths, shared.clock)
     vectors = VectorPurge()
     ports = (retention, shared.vaults, shared.sessions, vectors)
-    purger = Purger(shared.paths, shared.identity, host, ports, (vectors,), shared.vaults)
+    purger = Purger(shared.paths, shared.identity, host, ports, (vectors,), shared.vaults, (vectors,))
     return Lifecycle(host, shared.identity, purger, answer_recovery(host.busy), retention)
 
 
@@ -168,6 +168,12 @@ class OwuiHost:
         from open_webui.models.users import User
 
         return await _living(User.id, user_ids)
+
+    async def living_files(self, file_ids: Sequence[str]) -> set[str]:
+        """As `ChatTruth`."""
+        from open_webui.models.files import File
+
+        return await _living(File.id, file_ids)
 
     async def _follow(self, present: bool) -> None:
         await lifecycle_of(self._app).show_instance_key(present=present)

@@ -274,7 +274,7 @@ class Attachments:
         if self._vault is None or found.size_bytes > MAX_FILE_BYTES:
             return self._too_large(found, MAX_FILE_BYTES if self._vault is not None else MAX_MESSAGE_INLINE_BYTES)
         source = found.data if found.path is None else found.path
-        kept = await self._vault.put(source, mime_type=mime_type, name=found.name)
+        kept = await self._vault.put(source, mime_type=mime_type, name=found.name, file_id=found.file_id)
         return vault_part(kept.mime_type, kept.sha256)
 
     async def _inline(self, data: bytes, mime_type: str, budget: Budget) -> Part:

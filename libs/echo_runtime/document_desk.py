@@ -148,7 +148,8 @@ class DocumentReader:
             if not self.keeps:
                 async with passing_document(self._desk.converter, source, name, progress) as (document, text):
                     return Opened(document=document, beginning=text[:chars], kept=False)
-            kept = await self._desk.vaults.of(self._call).put(source, mime_type=mime_type, name=name)
+            vault = self._desk.vaults.of(self._call)
+            kept = await vault.put(source, mime_type=mime_type, name=name, file_id=file_id)
             library = self._desk.library(self._call.user_id)
             document = await library.take(kept.sha256, source, name, file_id=file_id, progress=progress)
             beginning = await library.text(document.id, 0, chars)

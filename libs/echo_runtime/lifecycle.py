@@ -158,8 +158,10 @@ class Lifecycle:
             await self._purger.purge_chat(subject, _text(event.get("data"), "owner_id"))
         elif name == "user.deleted":
             await self._purger.purge_user(subject)
-        elif name in {"chat.deleted_all", "folder.deleted"}:
-            # These do not say which chats went: Open WebUI's table does.
+        elif name == "file.deleted":
+            await self._purger.purge_file(subject)
+        elif name in {"chat.deleted_all", "file.deleted_all", "folder.deleted"}:
+            # These do not say what went: Open WebUI's tables do.
             await self._purger.reconcile()
         elif name == "chat.cloned":
             owner, parent = _text(event.get("actor"), "id"), _text(event.get("data"), "original_chat_id")

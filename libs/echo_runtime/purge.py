@@ -46,9 +46,29 @@ class ChatTruth(Protocol):
         """Those of the users that still exist."""
         ...
 
+    async def living_files(self, file_ids: Sequence[str]) -> set[str]:
+        """Those of the uploads that still exist."""
+        ...
+
+
+class DocumentPurgePort(Protocol):
+    """Somebody who holds something that was read out of a file."""
+
+    async def purge_document(self, user_id: str, sha256: str) -> None:
+        """Remove it; a file that was never seen is no error."""
+        ...
+
 
 class KeptFiles(Protocol):
     """Who keeps files for chats."""
+
+    async def forget_upload(self, file_id: str) -> list[tuple[str, str]]:
+        """Remove what only this upload was; (user id, digest) of each file that went."""
+        ...
+
+    async def upload_ids(self) -> set[str]:
+        """The uploads that kept files were."""
+        ...
 
     async def chats(self) -> list[tuple[str, str]]:
         """(user id, chat id) of every chat that files are kept for."""
@@ -64,7 +84,8 @@ class Purger:
         truth: says which chats and users exist.
         ports: are asked before a folder goes.
         user_ports: are asked before a user's folder goes.
-        files: names more chats that something is kept for.
+        files: names more chats that something is kept for, and keeps files.
+        document_ports: are told of files that went.
     """
 
     def __init__(
@@ -75,6 +96,7 @@ class Purger:
         ports: Iterable[PurgePort] = (),
         user_ports: Iterable[UserPurgePort] = (),
         files: KeptFiles | None = None,
+        document_ports: Iterable[DocumentPurgePort] = (),
     ) -> None:
         self._paths = paths
         self._identity = identity
@@ -82,6 +104,16 @@ class Purger:
         self._ports = tuple(ports)
         self._user_ports = tuple(user_ports)
         self._files = files
+        self._document_ports = tuple(document_ports)
+
+    async def purge_file(self, file_id: str) -> None:
+        """Remove the copies of an upload, in everybody's vault, and what was read out of them."""
+        gone = await self._files.forget_upload(file_id) if self._files and file_id else []
+        for owner, sha256 in gone:
+            for port in self._document_ports:
+                await port.purge_document(owner, sha256)
+        if gone:
+            logger.info("Purged a deleted upload")
 
     async def purge_chat(self, chat_id: str, owner_id: str = "") -> None:
         """Remove one chat's records; without an owner, wherever they lie."""
@@ -104,7 +136,7 @@ class Purger:
         logger.info("Purged a deleted user")
 
     async def reconcile(self) -> int:
-        """Purge what Open WebUI no longer has; returns the number of chats and users that were purged.
+        """Purge what Open WebUI no longer has; returns the number of chats, users and uploads that were purged.
 
         When not one owner of a folder exists in Open WebUI, its database is another one than before and nothing
         is touched.
@@ -124,7 +156,11 @@ class Purger:
         gone = [(owner, chat_id) for owner, chat_id in chats if owner in living and chat_id not in existing]
         for owner, chat_id in gone:
             await self._purge(owner, chat_id)
-        return len(gone_users) + len(gone)
+        uploads = await self._files.upload_ids() if self._files else set()
+        gone_uploads = uploads - await self._truth.living_files(sorted(uploads))
+        for file_id in gone_uploads:
+            await self.purge_file(file_id)
+        return len(gone_users) + len(gone) + len(gone_uploads)
 
     async def _purge(self, owner_id: str, chat_id: str) -> None:
         try:

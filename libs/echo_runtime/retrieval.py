@@ -18,11 +18,12 @@ from echo_constants import EchoError
 from echo_core.passages import SESSION_RAG, PassageFilter
 from echo_core.ports import Embedder
 from echo_events import Happening
+from echo_ingestion.records import ID_CHARS
 from echo_memory import SERVICE_MODEL, EdgeEngine, PackagedEmbedder, PassageStore, ServerEngine, ServiceEmbedder
 from echo_memory.points import PointStore
 from echo_paths import EchoPaths
 from echo_runtime import _owui, push_event
-from echo_runtime.document_index import DocumentIndex, Indexable
+from echo_runtime.document_index import DOCUMENT_KIND, DocumentIndex, Indexable
 
 log = logging.getLogger(__name__)
 
@@ -154,7 +155,7 @@ def _anything_kept() -> bool:
 
 
 class VectorPurge:
-    """`PurgePort` for vectors: a deleted chat takes its session memory along, a deleted user everything."""
+    """Purge ports for vectors: chats take their session memory along, files their passages, users everything."""
 
     async def purge(self, user_id: str, chat_id: str) -> None:
         """Remove what was indexed of a chat."""
@@ -167,3 +168,11 @@ class VectorPurge:
         await document_index().forget(user_id=user_id)
         if _anything_kept():
             await passages().delete_user(user_id)
+
+    async def purge_document(self, user_id: str, sha256: str) -> None:
+        """Remove what was indexed of a file, for whichever chat."""
+        document_id = sha256[:ID_CHARS]
+        await document_index().forget(user_id=user_id, document_id=document_id)
+        if _anything_kept():
+            where = PassageFilter(source_ids=(document_id,), kinds=(DOCUMENT_KIND,))
+            await passages().of(user_id, SESSION_RAG).delete(where)

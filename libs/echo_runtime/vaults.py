@@ -36,8 +36,25 @@ class Vaults:
     async def purge(self, user_id: str, chat_id: str) -> None:
         """Remove the files that only this chat named, whoever of its writers attached them."""
         with suppress(TemporaryChatError, UnsafeIdError):  # such chats have no files
-            for owner in await to_thread.run_sync(lambda: list(self._paths.users_on_disk())):
-                await Vault(self._paths, owner, secret=self._secret).forget_chat(chat_id)
+            for owner in await self._owners():
+                await self._vault(owner).forget_chat(chat_id)
+
+    async def forget_upload(self, file_id: str) -> list[tuple[str, str]]:
+        """Remove what only this upload of Open WebUI was; (user id, digest) of each file that went."""
+        gone: list[tuple[str, str]] = []
+        for owner in await self._owners():
+            gone += [(owner, sha256) for sha256 in await self._vault(owner).forget_upload(file_id)]
+        return gone
+
+    async def upload_ids(self) -> set[str]:
+        """The uploads of Open WebUI that kept files were."""
+        return {one for owner in await self._owners() for one in await self._vault(owner).upload_ids()}
+
+    async def _owners(self) -> list[str]:
+        return await to_thread.run_sync(lambda: list(self._paths.users_on_disk()))
+
+    def _vault(self, owner: str) -> Vault:
+        return Vault(self._paths, owner, secret=self._secret)
 
     async def chats(self) -> list[tuple[str, str]]:
         """(user id, chat id) of every chat that files are kept for."""

@@ -61,6 +61,7 @@ class VaultFile:
         mime_type: as it was sniffed.
         name: how the user called it.
         uploads: copies by scope (endpoint and key class).
+        file_ids: of Open WebUI's uploads that it was, oldest first.
     """
 
     sha256: str
@@ -68,6 +69,7 @@ class VaultFile:
     size_bytes: int
     name: str = ""
     uploads: dict[str, Upload] = field(default_factory=dict)
+    file_ids: tuple[str, ...] = ()
 
 
 class Vault:
@@ -96,9 +98,16 @@ class Vault:
         self._secret = secret
         self._encrypts = encrypts and secret is not None
 
-    async def put(self, source: Path | bytes, *, mime_type: str, name: str) -> VaultFile:
-        """Keep a file for the chat; the same bytes are kept once."""
-        return await _on_disk(self._put, source, mime_type, name)
+    async def put(self, source: Path | bytes, *, mime_type: str, name: str, file_id: str = "") -> VaultFile:
+        """Keep a file for the chat; the same bytes are kept once.
+
+        Args:
+            source: where its bytes are.
+            mime_type: as it was sniffed.
+            name: how the user calls it.
+            file_id: of Open WebUI's upload, "" for none.
+        """
+        return await _on_disk(self._put, source, mime_type, name, file_id)
 
     async def find(self, sha256: str) -> VaultFile | None:
         """A file by its digest; None when it is not (or no longer) here, or cannot be opened."""
@@ -122,6 +131,14 @@ class Vault:
         """Remove what no chat names any more once this one is gone; returns how many files went."""
         return await _on_disk(self._forget, chat_id)
 
+    async def forget_upload(self, file_id: str) -> list[str]:
+        """Remove what only this upload of Open WebUI was; returns the digests of the files that went."""
+        return await _on_disk(self._forget_upload, file_id)
+
+    async def upload_ids(self) -> set[str]:
+        """The uploads of Open WebUI that files were."""
+        return await _on_disk(lambda: {one for file in self._files() for one in file.file_ids})
+
     def _path(self, sha256: str) -> Path:
         if not _SHA256.fullmatch(sha256):
             raise FileNotFoundError("not a digest")
@@ -131,7 +148,7 @@ class Vault:
     def _folder(self) -> Path:
         return self._paths.files_dir(self._user_id)
 
-    def _put(self, source: Path | bytes, mime_type: str, name: str) -> VaultFile:
+    def _put(self, source: Path | bytes, mime_type: str, name: str, file_id: str = "") -> VaultFile:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         coming = self._folder / f".coming-{uuid4().hex}"
         secret = self._secret if self._encrypts else None
@@ -143,6 +160,8 @@ class Vault:
                 known = self._find(sha256)
                 os.replace(coming, _bytes_path(path, sealed=secret is not None))
                 kept = known or VaultFile(sha256=sha256, mime_type=mime_type, size_bytes=size_bytes, name=name)
+                if file_id:
+                    kept = replace(kept, file_ids=(*(one for one in kept.file_ids if one != file_id), file_id))
                 self._write(kept, sealed=secret is not None)
                 _remove_copy(path, sealed=secret is None)
                 self._note(path)
@@ -209,12 +228,29 @@ class Vault:
                 path = marker.parent.with_suffix("")
                 if any(marker.parent.iterdir()):
                     continue
-                for sealed in (True, False):
-                    _remove_copy(path, sealed=sealed)
-                # What was read out of it, see `echo_ingestion.library`.
-                shutil.rmtree(path.with_name(f"{path.name}.doc"), ignore_errors=True)
-                marker.parent.rmdir()
+                _remove(path)
                 gone += 1
+        return gone
+
+    def _files(self) -> Iterator[VaultFile]:
+        names = {path.name.partition(".")[0] for path in self._folder.glob("??/*.json*")}
+        return (found for name in sorted(names) if (found := self._find(name)) is not None)
+
+    def _forget_upload(self, file_id: str) -> list[str]:
+        gone: list[str] = []
+        if not self._folder.is_dir():
+            return gone
+        with self._locked():
+            for known in self._files():
+                if file_id not in known.file_ids:
+                    continue
+                path = self._path(known.sha256)
+                left = tuple(one for one in known.file_ids if one != file_id)
+                if left:
+                    self._write(replace(known, file_ids=left), sealed=_is_sealed(path))
+                else:
+                    _remove(path)
+                    gone.append(known.sha256)
         return gone
 
     def _remember(self, sha256: str, scope: str, upload: Upload | None) -> None:
@@ -277,6 +313,14 @@ def _remove_copy(path: Path, *, sealed: bool) -> None:
     _facts_path(path, sealed=sealed).unlink(missing_ok=True)
 
 
+def _remove(path: Path) -> None:
+    """Remove a file, what was noted of it, and what was read out of it (see `echo_ingestion.library`)."""
+    for sealed in (True, False):
+        _remove_copy(path, sealed=sealed)
+    for folder in (path.with_name(f"{path.name}.doc"), _chats_path(path)):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def _read_all(file: IO[bytes], secret: MasterSecret | None) -> Iterator[bytes]:
     with file:
         if secret is not None:
@@ -330,4 +374,5 @@ def _vault_file(sha256: str, size_bytes: int, facts: Any) -> VaultFile:
         mime_type=str(facts["mime_type"]),
         name=str(facts["name"]),
         uploads=uploads,
+        file_ids=tuple(map(str, facts.get("file_ids", ()))),
     )

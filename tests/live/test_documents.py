@@ -4,12 +4,13 @@ import json
 import re
 from decimal import Decimal
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from document_files import csv_file, docx_file, pdf_file
-from live.client import Client, Turn
+from live.client import Client, Turn, poll
 from live.moves import Conversation
 from live.stack import Live
 from live.test_media import asked, told, upload
@@ -98,6 +99,27 @@ def test_documents_can_be_read_where_nobody_selected_their_tools(live: Live, ada
     assert all(
         later["contents"][: len(earlier["contents"])] == earlier["contents"] for earlier, later in pairwise(requests)
     )
+
+
+def test_what_was_read_goes_with_its_file_and_with_its_chat(live: Live, ada: Client) -> None:
+    talk = talk_of(live, ada)
+    data = csv_file([("n", "m"), *((i, -i) for i in range(9_000))])
+    entry = upload(ada, "gone.csv", data)
+    talk.ask("Read it", files=[entry])
+    document = document_id(asked(live)[0])
+    assert use(talk, "query_table", id=document, sql="SELECT min(m) FROM gone")["rows"] == [[-8_999]]
+    ada.delete(f"/api/v1/files/{entry['id']}")
+    poll(lambda: None if kept(live, document) else True, "the file to go")
+    assert use(talk, "query_table", id=document, sql="SELECT 1")["error"]["code"] == "document_missing"
+    talk.ask("Read it again", files=[upload(ada, "gone.csv", data)])
+    assert kept(live, document)
+    ada.delete(f"/api/v1/chats/{talk.chat_id}")
+    poll(lambda: None if kept(live, document) else True, "the chat's files to go")
+
+
+def kept(live: Live, document: str) -> list[Path]:
+    """What lies on the disk of a document and its file."""
+    return list((live.data / "echo" / "users").glob(f"*/files/{document[:2]}/{document}*"))
 
 
 def names_of(request: dict[str, Any]) -> list[str]:

@@ -43,6 +43,9 @@ class Host:
     async def living_users(self, user_ids: Sequence[str]) -> set[str]:
         return set(user_ids)
 
+    async def living_files(self, file_ids: Sequence[str]) -> set[str]:
+        return set(file_ids)
+
 
 class Recovery:
     """Counts how often it was asked to finish what a crash left open."""

@@ -13,14 +13,17 @@ from echo_state_manager.vault import Vault
 class Tables:
     """What Open WebUI's tables would say."""
 
-    def __init__(self, users: set[str], chats: set[str]) -> None:
-        self.users, self.chats = users, chats
+    def __init__(self, users: set[str], chats: set[str], files: set[str] | None = None) -> None:
+        self.users, self.chats, self.files = users, chats, files or set()
 
     async def living_users(self, user_ids: Sequence[str]) -> set[str]:
         return self.users & set(user_ids)
 
     async def living_chats(self, chat_ids: Sequence[str]) -> set[str]:
         return self.chats & set(chat_ids)
+
+    async def living_files(self, file_ids: Sequence[str]) -> set[str]:
+        return self.files & set(file_ids)
 
 
 class Holder:
@@ -173,3 +176,42 @@ async def test_files_go_with_the_last_chat_that_names_them_also_where_its_record
     assert not [
         owner for owner, sha256 in (("ada", of_two), ("ada", of_one), ("bob", of_one)) if await kept(owner, sha256)
     ]
+
+
+async def test_a_deleted_upload_takes_its_copies_and_what_was_read_out_of_them_along(
+    paths: EchoPaths, identity: IdentityStore, tables: Tables
+) -> None:
+    told: list[tuple[str, str]] = []
+
+    class Index:
+        async def purge_document(self, user_id: str, sha256: str) -> None:
+            told.append((user_id, sha256))
+
+    vaults = Vaults(paths, None)
+    purger = Purger(paths, identity, tables, (vaults,), files=vaults, document_ports=[Index()])
+
+    async def keep(owner: str, data: bytes, file_id: str) -> str:
+        kept = await Vault(paths, owner, "c1").put(data, mime_type="text/csv", name="x", file_id=file_id)
+        (paths.files_dir(owner) / kept.sha256[:2] / f"{kept.sha256}.doc").mkdir(exist_ok=True)
+        return kept.sha256
+
+    def on_disk(sha256: str) -> list[Path]:
+        return list((paths.root / "users").glob(f"*/files/{sha256[:2]}/{sha256}*"))
+
+    report = await keep("ada", b"report", "f1")
+    await keep("bob", b"report", "f1")
+    twice = await keep("ada", b"twice", "f2")
+    await keep("ada", b"twice", "f3")
+    await purger.purge_file("f1")
+    await purger.purge_file("f2")
+    await purger.purge_file("../f3")
+    assert sorted(told) == [("ada", report), ("bob", report)]
+    assert on_disk(report) == []
+    assert on_disk(twice)
+    # What was deleted while ECHO was not there goes at the next start.
+    tables.files = {"f3"}
+    assert await purger.reconcile() == 0
+    tables.files = set()
+    assert await purger.reconcile() == 1
+    assert on_disk(twice) == []
+    assert told[-1] == ("ada", twice)

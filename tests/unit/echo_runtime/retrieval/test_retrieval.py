@@ -6,6 +6,7 @@ import pytest
 
 from echo_core.passages import META_ARTIFACTS, SESSION_RAG
 from echo_http import SystemClock
+from echo_ingestion.records import ID_CHARS
 from echo_memory import PassageStore
 from echo_paths import EchoPaths
 from echo_runtime import composition, retrieval
@@ -25,6 +26,9 @@ class Tables:
 
     async def living_users(self, user_ids):
         return set(user_ids)
+
+    async def living_files(self, file_ids):
+        return set(file_ids)
 
 
 @pytest.fixture
@@ -80,6 +84,16 @@ async def test_a_deleted_chat_and_a_deleted_user_take_their_vectors_along(paths:
     await purger.purge_user("ada")
     counts = [[await store.of(who, name).count() for name in (SESSION_RAG, META_ARTIFACTS)] for who in ("ada", "bob")]
     assert counts == [[0, 0], [2, 1]]
+
+
+async def test_a_file_that_goes_takes_its_passages_of_all_chats_along(paths: EchoPaths) -> None:
+    sha256 = "ab" * 32
+    for user_id in ("ada", "bob"):
+        mine = passages().of(user_id, SESSION_RAG)
+        await mine.put([passage(f"{n}", "orchard", chat_id=f"c{n}", source_id=sha256[:ID_CHARS]) for n in range(2)])
+        await mine.put([passage("other", "orchard", chat_id="c1", source_id="cd" * 8)])
+    await VectorPurge().purge_document("ada", sha256)
+    assert [await passages().of(who, SESSION_RAG).count() for who in ("ada", "bob")] == [1, 3]
 
 
 async def test_a_new_model_re_indexes_after_the_start(paths: EchoPaths) -> None:
