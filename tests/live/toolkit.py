@@ -1,9 +1,10 @@
 """
 title: Live test tools
-description: Two tools that only work side by side.
+description: Two tools that only work side by side, and one that waits for a sign.
 """
 
 import asyncio
+from pathlib import Path
 
 
 class Tools:
@@ -31,3 +32,14 @@ class Tools:
         """
         self.weighing.set()
         raise ValueError(f"the scale is broken, {what} was not weighed")
+
+    async def hold(self, sign: str) -> str:
+        """
+        Wait for a sign.
+
+        :param sign: the file that is the sign
+        """
+        async with asyncio.timeout(60):
+            while not Path(sign).exists():
+                await asyncio.sleep(0.05)
+        return f"{Path(sign).name} was seen"

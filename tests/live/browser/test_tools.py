@@ -4,6 +4,7 @@ import base64
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -83,6 +84,28 @@ def assert_cards(page: ChatPage) -> None:
     places = [shown.index(mark) for mark in marks]
     assert places == sorted(places)
     assert page.shot("tool-cards").stat().st_size > 0
+
+
+@pytest.mark.deep
+def test_cards_of_parallel_calls_run_side_by_side_and_each_ends_on_its_own(
+    live: Live, page: ChatPage, tmp_path: Path
+) -> None:
+    signs = [tmp_path / name for name in ("red", "green", "blue")]
+    page.next_chat()
+    calls = [f"call hold {json.dumps({'sign': str(sign)})}" for sign in signs]
+    page.send(f"Please {' and '.join(calls)}.")
+    answer = page.page.locator(ASSISTANT).last
+    answer.get_by_text(re.compile("Exploring")).click()
+    expect(answer.get_by_text("Executing hold...")).to_have_count(3)
+    signs[1].touch()
+    expect(answer.get_by_text("View Result from hold")).to_have_count(1)
+    expect(answer.get_by_text("Executing hold...")).to_have_count(2)
+    page.shot("tool-cards-running")
+    signs[0].touch()
+    signs[2].touch()
+    page.wait_done()
+    results = [part["functionResponse"]["response"] for part in bodies(live)[-1]["contents"][-1]["parts"]]
+    assert [result["output"] for result in results] == [f"{sign.name} was seen" for sign in signs], "in their order"
 
 
 def test_thoughts_text_and_tools_stand_in_the_order_they_came(live: Live, page: ChatPage) -> None:
