@@ -16,6 +16,7 @@ ArtifactId: TypeAlias = Literal[
     "AEC_smart_context",
     "AEC_context_checkpoint",
     "AEC_event",
+    "AEC_memoire",
 ]
 
 #: Source: docs/design.md section 7.
@@ -73,5 +74,6 @@ SCHEMA: Final[Mapping[ArtifactId, Kind]] = MappingProxyType(
             ),
         ),
         "AEC_event": Kind(attributes=("name", "at")),
+        "AEC_memoire": Kind(attributes=("memory", "since")),
     }
 )

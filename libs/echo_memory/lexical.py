@@ -69,6 +69,15 @@ def _counts(text: str) -> Counter[int]:
     return Counter(stem for word in words if word not in _EMPTY_WORDS for stem in _stems(word))
 
 
+def words_of(text: str) -> list[frozenset[int]]:
+    """The stems of each word that says something, in order; two words are one where they share a stem.
+
+    Not for an event loop, as `sparse_document`.
+    """
+    words = (word[:_MAX_WORD_CHARS] for word in _WORD.findall(text.casefold()))
+    return [frozenset(_stems(word)) for word in words if word not in _EMPTY_WORDS]
+
+
 def sparse_document(text: str) -> SparseText:
     """What is found: each stem with BM25's term weight, which the engine multiplies by the stem's rarity.
 

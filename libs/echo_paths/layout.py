@@ -5,6 +5,7 @@ $ECHO_DATA_DIR
 ├── prompts.db                             an administrator's own prompts, once there are any
 ├── users/{uid}/chats/{cid}/session.db     {uid} = owner of the chat; {cid} = "_api" for callers without a chat,
 │                                          "_imported" for records whose chat is yet to be seen
+├── users/{uid}/memory.db                  what is remembered of the user from one chat to the next
 ├── users/{uid}/files/                     vault
 ├── users/{uid}/skills/
 ├── users/{uid}/codex/
@@ -156,6 +157,10 @@ class EchoPaths:
     def imported_session_db(self, user_id: str) -> Path:
         """Records that were imported for a user and belong to no chat of this machine yet. Raises UnsafeIdError."""
         return self._chats_dir(user_id) / IMPORTED_FOLDER / "session.db"
+
+    def memory_db(self, user_id: str) -> Path:
+        """What is remembered of the user. Raises UnsafeIdError."""
+        return self.user_dir(user_id) / "memory.db"
 
     def files_dir(self, user_id: str) -> Path:
         """The user's vault. Raises UnsafeIdError."""

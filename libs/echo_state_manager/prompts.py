@@ -110,12 +110,12 @@ class PromptStore:
             return self._database
         async with self._opening:
             if self._database is None and (make or await to_thread.run_sync(self._path.exists)):
-                await to_thread.run_sync(_make_private, self._path)
+                await to_thread.run_sync(make_private, self._path)
                 self._database = await open_database(self._path, _MIGRATIONS, self._clock)
             return self._database
 
 
-def _make_private(path: Path) -> None:
+def make_private(path: Path) -> None:
     """Folder and file readable by their owner only."""
     require_local_file_system(path)
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
