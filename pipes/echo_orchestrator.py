@@ -85,12 +85,12 @@ class Pipe:
             "quelles.*",
         )  # fmt: skip
         ENCRYPT_RECORDS: bool = Field(
-            default=False,
-            title="Encrypt records",
+            default=False, title="Encrypt records",
             description="Encrypt what is written to ECHO's records from now on, under ECHO_SECRET_KEY or "
-            "WEBUI_SECRET_KEY; without that secret they cannot be read again. *Chiffrer ce qui est écrit désormais "
-            "dans les enregistrements d'ECHO ; sans ECHO_SECRET_KEY ou WEBUI_SECRET_KEY ils sont illisibles.*",
-        )
+            "WEBUI_SECRET_KEY; without that secret they cannot be read again. New documents are not searched then. "
+            "*Chiffrer ce qui est écrit désormais dans les enregistrements d'ECHO ; sans ECHO_SECRET_KEY ou "
+            "WEBUI_SECRET_KEY ils sont illisibles. La recherche ne porte alors pas sur les nouveaux documents.*",
+        )  # fmt: skip
         REMINDER_TURNS: int = Field(20, ge=0, description="Turns between reminders (0: none). *Tours entre rappels.*")
         REMINDER_FILL: int = Field(30, ge=0, le=100, description="Context fill (%) for one. *Contexte rempli (%).*")
 

@@ -7,6 +7,7 @@ from echo_ingestion.errors import (
     DocumentMissing,
     DocumentToolError,
 )
+from echo_ingestion.folder import FileSeal
 from echo_ingestion.library import Answer, Converter, DocumentLibrary, passing_document
 from echo_ingestion.limits import Limits
 from echo_ingestion.outline import outline
@@ -24,6 +25,7 @@ __all__ = [
     "DocumentLibrary",
     "DocumentMissing",
     "DocumentToolError",
+    "FileSeal",
     "Limits",
     "Section",
     "Span",

@@ -1,22 +1,18 @@
 """The documents of one user: read once per content, kept beside the file in the vault, read back by position.
 
-    {files}/{sha256[:2]}/{sha256}.doc/facts.json     what `Document.json` gives
-    {files}/{sha256[:2]}/{sha256}.doc/text.md        the text, UTF-8
-    {files}/{sha256[:2]}/{sha256}.doc/tables.duckdb  the tables, where there are any
-    {files}/{sha256[:2]}/{sha256}.doc/indexing/{chat id}  its name in a chat, while it is indexed for that chat
+    {files}/{sha256[:2]}/{sha256}.doc/    what `echo_ingestion.folder` keeps of one
 
 A folder gets its name when it is complete, so a reading that was cut off leaves nothing that could be taken for a
 document; the next question reads anew. Nothing of another user's folder can be named from here.
 """
 
-import json
-import logging
 import os
 import re
 import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any, Final
@@ -26,16 +22,14 @@ import anyio
 from anyio import to_thread
 
 from echo_ingestion.errors import BadQuery, DocumentMissing
+from echo_ingestion.folder import INDEXING, FileSeal, KeptFolder
 from echo_ingestion.limits import DEFAULT_LIMITS, QUERY_LIMITS, Limits
-from echo_ingestion.records import ID_CHARS, MARK_CHARS, READER_VERSION, Document
+from echo_ingestion.records import ID_CHARS, Document
 from echo_ingestion.runner import Progress, run_job
 from echo_ingestion.sharing import SharedWork
 
-log = logging.getLogger(__name__)
-
 _ID: Final = re.compile(rf"[0-9a-f]{{{ID_CHARS}}}([0-9a-f]{{{64 - ID_CHARS}}})?")
 _MAX_SQL_CHARS: Final = 20_000
-_INDEXING: Final = "indexing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +82,17 @@ class DocumentLibrary:
     Args:
         files_dir: the vault's folder; every path is made below it.
         converter: reads.
+        seal: opens what is encrypted.
+        encrypts: whether what is kept from now on is encrypted; needs a seal.
     """
 
-    def __init__(self, files_dir: Path, converter: Converter) -> None:
+    def __init__(
+        self, files_dir: Path, converter: Converter, seal: FileSeal | None = None, *, encrypts: bool = False
+    ) -> None:
         self._files_dir = files_dir
         self._converter = converter
+        self._seal = seal
+        self._encrypts = encrypts and seal is not None
 
     async def take(
         self, sha256: str, source: Path | bytes, name: str, *, file_id: str = "", progress: Progress | None = None
@@ -112,11 +112,13 @@ class DocumentLibrary:
             DocumentError: it cannot be read.
         """
         folder = self._folder(sha256)
-        known = await to_thread.run_sync(_facts, folder)
+        known = await to_thread.run_sync(folder.facts)
         if known is not None:
             now = replace(known, name=name or known.name, file_id=file_id or known.file_id)
+            if self._encrypts:
+                await to_thread.run_sync(folder.protect)  # kept before encryption was wanted
             if now != known:
-                await to_thread.run_sync(_note, folder, now)
+                await to_thread.run_sync(folder.note, now)
             return now
         work = self._reading(sha256, source, name, file_id, folder, progress)
         return await self._converter.running.share((str(self._files_dir), sha256), work)
@@ -128,7 +130,7 @@ class DocumentLibrary:
     async def text(self, document_id: str, start: int, end: int) -> str:
         """Characters `start` to `end` of a document's text. Raises DocumentMissing."""
         document, folder = await self._found(document_id)
-        return await to_thread.run_sync(_slice, folder / "text.md", document, start, end)
+        return await to_thread.run_sync(folder.slice, document, start, end)
 
     async def query(self, document_id: str, sql: str) -> Answer:
         """Rows of its tables. Raises DocumentMissing, BadQuery, DocumentError."""
@@ -136,7 +138,8 @@ class DocumentLibrary:
         if not document.tables:
             raise BadQuery(why=f"{document.name} has no tables; use read_document.")
         async with _scratch() as scratch:
-            return await self._converter.query(folder / "tables.duckdb", sql, scratch)
+            tables = await to_thread.run_sync(folder.tables, scratch)
+            return await self._converter.query(tables, sql, scratch)
 
     async def note_indexing(self, document_id: str, chat_id: str, name: str) -> None:
         """Note that a document is to be indexed for a chat, so that a restart goes on.
@@ -150,25 +153,25 @@ class DocumentLibrary:
             DocumentMissing: there is no such document.
         """
         _, folder = await self._found(document_id)
-        await to_thread.run_sync(_mark, folder / _INDEXING / chat_id, name)
+        await to_thread.run_sync(folder.note_indexing, chat_id, name)
 
     async def forget_indexing(self, document_id: str, chat_id: str) -> None:
         """Note that it is done; nothing happens for a document that is gone."""
         with suppress(DocumentMissing):
             _, folder = await self._found(document_id)
-            await to_thread.run_sync(lambda: (folder / _INDEXING / chat_id).unlink(missing_ok=True))
+            await to_thread.run_sync(folder.forget_indexing, chat_id)
 
     async def being_indexed(self) -> list[tuple[Document, str, str]]:
         """(document, chat id, name) of what was noted and is not done."""
         return await to_thread.run_sync(lambda: list(self._marked()))
 
     def _marked(self) -> Iterator[tuple[Document, str, str]]:
-        for mark in self._files_dir.glob(f"??/*.doc/{_INDEXING}/*"):
-            document = _facts(mark.parent.parent)
+        for mark in self._files_dir.glob(f"??/*.doc/{INDEXING}/*"):
+            document = KeptFolder(mark.parent.parent, self._seal).facts()
             if document is not None:
                 yield document, mark.name, mark.read_text(encoding="utf-8")
 
-    async def _found(self, document_id: str) -> tuple[Document, Path]:
+    async def _found(self, document_id: str) -> tuple[Document, KeptFolder]:
         if not _ID.fullmatch(document_id):
             raise DocumentMissing(id=document_id[:80])
         found = await to_thread.run_sync(self._look, document_id)
@@ -176,18 +179,19 @@ class DocumentLibrary:
             raise DocumentMissing(id=document_id)
         return found
 
-    def _look(self, document_id: str) -> tuple[Document, Path] | None:
-        for folder in sorted((self._files_dir / document_id[:2]).glob(f"{document_id}*.doc")):
-            document = _facts(folder)
+    def _look(self, document_id: str) -> tuple[Document, KeptFolder] | None:
+        for path in sorted((self._files_dir / document_id[:2]).glob(f"{document_id}*.doc")):
+            folder = KeptFolder(path, self._seal)
+            document = folder.facts()
             if document is not None:
                 return document, folder
         return None
 
     def _reading(
-        self, sha256: str, source: Path | bytes, name: str, file_id: str, folder: Path, progress: Progress | None
+        self, sha256: str, source: Path | bytes, name: str, file_id: str, folder: KeptFolder, progress: Progress | None
     ) -> Callable[[], Awaitable[Document]]:
         async def work() -> Document:
-            coming = folder.with_name(f".coming-{uuid4().hex}")
+            coming = folder.path.with_name(f".coming-{uuid4().hex}")
             await to_thread.run_sync(lambda: coming.mkdir(mode=0o700, parents=True))
             try:
                 path = source if isinstance(source, Path) else coming / "file"
@@ -197,7 +201,8 @@ class DocumentLibrary:
                 size_bytes = (await to_thread.run_sync(path.stat)).st_size
                 whose = {"sha256": sha256, "name": name, "file_id": file_id, "size_bytes": size_bytes}
                 document = Document.from_json({**found, **whose})
-                await to_thread.run_sync(_place, coming, folder, document)
+                ready = KeptFolder(coming, self._seal)
+                await to_thread.run_sync(partial(_place, ready, folder, document, encrypts=self._encrypts))
             finally:
                 with anyio.CancelScope(shield=True):
                     await to_thread.run_sync(lambda: shutil.rmtree(coming, ignore_errors=True))
@@ -205,10 +210,10 @@ class DocumentLibrary:
 
         return work
 
-    def _folder(self, sha256: str) -> Path:
+    def _folder(self, sha256: str) -> KeptFolder:
         if len(sha256) != 64 or not _ID.fullmatch(sha256):
             raise DocumentMissing(id=sha256[:80])
-        return self._files_dir / sha256[:2] / f"{sha256}.doc"
+        return KeptFolder(self._files_dir / sha256[:2] / f"{sha256}.doc", self._seal)
 
 
 @asynccontextmanager
@@ -225,7 +230,7 @@ async def passing_document(
         found = await converter.convert(path, name, out, progress)
         size_bytes = (await to_thread.run_sync(path.stat)).st_size
         document = Document.from_json({**found, "sha256": "0" * 64, "name": name, "size_bytes": size_bytes})
-        text = await to_thread.run_sync(_slice, out / "text.md", document, 0, _PASSING_CHARS)
+        text = await to_thread.run_sync(KeptFolder(out).slice, document, 0, _PASSING_CHARS)
         yield document, text
 
 
@@ -243,53 +248,14 @@ async def _scratch() -> AsyncIterator[Path]:
             await to_thread.run_sync(lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
-def _facts(folder: Path) -> Document | None:
-    """What is kept in a folder; None when there is nothing that this version can use."""
-    try:
-        document = Document.from_json(json.loads((folder / "facts.json").read_bytes()))
-    except FileNotFoundError:
-        return None
-    except (ValueError, KeyError, TypeError, NotADirectoryError):
-        log.warning("the facts of a document are damaged or of another version; it is read anew")
-        return None
-    return document if document.version == READER_VERSION else None
-
-
-def _place(coming: Path, folder: Path, document: Document) -> None:
+def _place(coming: KeptFolder, folder: KeptFolder, document: Document, *, encrypts: bool) -> None:
     """Give a finished folder its name; when another process was faster, its one stays."""
-    shutil.rmtree(coming / "scratch", ignore_errors=True)
-    (coming / "file").unlink(missing_ok=True)
-    _note(coming, document)
-    if _facts(folder) is not None:
+    shutil.rmtree(coming.path / "scratch", ignore_errors=True)
+    (coming.path / "file").unlink(missing_ok=True)
+    coming.note(document)
+    if encrypts:
+        coming.protect()
+    if folder.facts() is not None:
         return
-    shutil.rmtree(folder, ignore_errors=True)
-    os.replace(coming, folder)
-
-
-def _mark(mark: Path, name: str) -> None:
-    mark.parent.mkdir(mode=0o700, exist_ok=True)
-    mark.write_text(name, encoding="utf-8", errors="replace")
-
-
-def _note(folder: Path, document: Document) -> None:
-    """Write the facts, whole or not at all."""
-    coming = folder / f".coming-{uuid4().hex}"
-    with coming.open("wb") as out:
-        out.write(json.dumps(document.json(), ensure_ascii=False).encode("utf-8", "replace"))
-        out.flush()
-        os.fsync(out.fileno())
-    os.replace(coming, folder / "facts.json")
-
-
-def _slice(path: Path, document: Document, start: int, end: int) -> str:
-    start, end = max(0, start), min(end, document.chars)
-    if start >= end:
-        return ""
-    mark = min(start // MARK_CHARS, len(document.marks) - 1)
-    last = end // MARK_CHARS + 1
-    until = document.marks[last] if last < len(document.marks) else None
-    with path.open("rb") as file:
-        file.seek(document.marks[mark])
-        data = file.read() if until is None else file.read(until - document.marks[mark])
-    text = data.decode("utf-8")
-    return text[start - mark * MARK_CHARS : end - mark * MARK_CHARS]
+    shutil.rmtree(folder.path, ignore_errors=True)
+    os.replace(coming.path, folder.path)

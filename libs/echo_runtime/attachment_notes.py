@@ -75,6 +75,11 @@ COLLECTION_CUT: Final = Bilingual(
     en="Of the {count} files of {name} the first {most} come with the question.",
     fr="Sur les {count} fichiers de {name}, les {most} premiers accompagnent la question.",
 )
+NOT_SEARCHED: Final = Bilingual(
+    en="{name} is kept encrypted: it is read place by place and its tables are computed with, but it is not searched.",
+    fr="{name} est conservé chiffré : il se lit passage par passage et ses tableaux se calculent, mais la recherche "
+    "n'y porte pas.",
+)
 SEARCHED_IN_PART: Final = Bilingual(
     en="{name} is very long: its first {searched} of {chars} characters can be searched, the rest is read place by "
     "place.",

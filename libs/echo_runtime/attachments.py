@@ -262,7 +262,9 @@ class Attachments:
         """Put a document's preview before the words."""
         preview, searched_chars = await documents.preview(opened, name)
         self._previews.append(preview)
-        if 0 < searched_chars < opened.document.chars:
+        if documents.encrypts:
+            self.notices.append(Notice(notes.NOT_SEARCHED, {"name": name}))
+        elif 0 < searched_chars < opened.document.chars:
             told = {"name": name, "searched": searched_chars, "chars": opened.document.chars}
             self.notices.append(Notice(notes.SEARCHED_IN_PART, told))
 

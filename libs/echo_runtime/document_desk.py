@@ -54,9 +54,17 @@ class DocumentDesk:
         self.converter = converter or Converter()
         self.index = index
 
-    def library(self, user_id: str) -> DocumentLibrary:
-        """The documents of one user, and of nobody else. Raises UnsafeIdError."""
-        return DocumentLibrary(self._paths.files_dir(user_id), self.converter)
+    def library(self, user_id: str, *, encrypts: bool = False) -> DocumentLibrary:
+        """The documents of one user, and of nobody else.
+
+        Args:
+            user_id: whose.
+            encrypts: whether what is kept from now on is encrypted.
+
+        Raises:
+            UnsafeIdError: the id is none.
+        """
+        return DocumentLibrary(self._paths.files_dir(user_id), self.converter, self.vaults.seal, encrypts=encrypts)
 
     async def index_soon(self, user_id: str, chat_id: str, document: Document, name: str) -> int:
         """Let the session memory of a saved chat take a document, in the background and over restarts.
@@ -127,8 +135,9 @@ class DocumentReader:
     def __init__(self, call: PipeCall, desk: DocumentDesk, *, keeps: bool) -> None:
         self._call = call
         self._desk = desk
-        # What is read out of a file is not encrypted, so it is not kept where the file itself is.
-        self.keeps = keeps and not getattr(call.valves, "ENCRYPT_RECORDS", False)
+        self.keeps = keeps
+        #: Passages and vectors lie in the clear, so what is to be encrypted is not indexed.
+        self.encrypts = desk.vaults.encrypts(call)
 
     async def open(self, source: Path | bytes, *, name: str, mime_type: str, file_id: str, chars: int) -> Opened:
         """Read a document, or find it read.
@@ -150,7 +159,7 @@ class DocumentReader:
                     return Opened(document=document, beginning=text[:chars], kept=False)
             vault = self._desk.vaults.of(self._call)
             kept = await vault.put(source, mime_type=mime_type, name=name, file_id=file_id)
-            library = self._desk.library(self._call.user_id)
+            library = self._desk.library(self._call.user_id, encrypts=self.encrypts)
             document = await library.take(kept.sha256, source, name, file_id=file_id, progress=progress)
             beginning = await library.text(document.id, 0, chars)
             return Opened(document=document, beginning=beginning, kept=True)
@@ -162,7 +171,7 @@ class DocumentReader:
             The artifact, and how many characters of the document can be searched.
         """
         searched_chars = 0
-        if opened.kept and self._call.is_saved:
+        if opened.kept and self._call.is_saved and not self.encrypts:
             desk, call = self._desk, self._call
             searched_chars = await desk.index_soon(call.user_id, call.chat_id, opened.document, name)
         return preview_xml(opened, name, searched_chars), searched_chars

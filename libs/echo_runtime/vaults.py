@@ -7,6 +7,7 @@ from anyio import to_thread
 
 from echo_paths import EchoPaths, TemporaryChatError, UnsafeIdError
 from echo_runtime.call import PipeCall
+from echo_state_manager import SecretSeal
 from echo_state_manager.crypto import MasterSecret
 from echo_state_manager.vault import Vault
 
@@ -30,8 +31,17 @@ class Vaults:
             call.user_id,
             call.chat_id if call.is_saved else "",
             secret=self._secret,
-            encrypts=bool(getattr(call.valves, "ENCRYPT_RECORDS", False)),
+            encrypts=self.encrypts(call),
         )
+
+    def encrypts(self, call: PipeCall) -> bool:
+        """Whether the administrator wants what is kept for a call encrypted, and there is a secret for that."""
+        return self._secret is not None and bool(getattr(call.valves, "ENCRYPT_RECORDS", False))
+
+    @property
+    def seal(self) -> SecretSeal | None:
+        """Encrypts what is read out of files; None without a secret."""
+        return None if self._secret is None else SecretSeal(self._secret)
 
     async def purge(self, user_id: str, chat_id: str) -> None:
         """Remove the files that only this chat named, whoever of its writers attached them."""

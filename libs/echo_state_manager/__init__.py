@@ -24,6 +24,7 @@ from echo_state_manager._save import (
     save_session_setting,
     save_signature_by_id,
 )
+from echo_state_manager._sealed_files import SecretSeal
 from echo_state_manager._transfer import Image, Taken, UnsoundRecordsError, image_of, opened_image, take_over
 from echo_state_manager._verify import Break, BreakKind, VerifyReport, verify
 from echo_state_manager.memory import MemoryShadowStore
@@ -42,6 +43,7 @@ __all__ = [
     "LockedFileError",
     "MemoryShadowStore",
     "RepairReport",
+    "SecretSeal",
     "SessionStore",
     "SessionStores",
     "StoreBusyError",

@@ -29,6 +29,25 @@ class SealedFileError(ValueError):
     """The bytes are not whole, or the secret is another one."""
 
 
+class SecretSeal:
+    """`seal` and `opened` under one secret.
+
+    Args:
+        secret: the instance's.
+    """
+
+    def __init__(self, secret: MasterSecret) -> None:
+        self._secret = secret
+
+    def seal(self, source: IO[bytes], target: IO[bytes]) -> None:
+        """Write what `source` holds, encrypted."""
+        seal(source, target, self._secret)
+
+    def opened(self, source: IO[bytes]) -> Iterator[bytes]:
+        """The bytes that were sealed, piece by piece. Raises SealedFileError."""
+        return opened(source, self._secret)
+
+
 def seal(source: IO[bytes], target: IO[bytes], secret: MasterSecret) -> None:
     """Write what `source` holds, encrypted."""
     salt = os.urandom(_SALT_BYTES)

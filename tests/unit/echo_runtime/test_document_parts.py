@@ -19,6 +19,9 @@ from echo_runtime._owui_files import UploadedFile
 from echo_runtime.attachments import Attachments
 from echo_runtime.document_desk import DocumentDesk, DocumentReader
 from echo_runtime.document_tools import DocumentToolkit
+from echo_runtime.vaults import Vaults
+from echo_state_manager.crypto import MasterSecret
+from store_kit import SECRET
 
 Upload = Callable[..., dict[str, Any]]
 LONG = [("Who", "Amount"), *((f"p{i}", i) for i in range(5_000))]
@@ -47,9 +50,13 @@ def desk(tmp_path: Path) -> DocumentDesk:
     return DocumentDesk(EchoPaths(tmp_path / "echo"))
 
 
-def attachments(desk: DocumentDesk, *, keeps: bool = True, language: str = "en-US", user: str = "ada") -> Attachments:
+def attachments(
+    desk: DocumentDesk, *, keeps: bool = True, language: str = "en-US", user: str = "ada", encrypts: bool = False
+) -> Attachments:
     metadata = {"variables": {"{{USER_LANGUAGE}}": language}}
-    call = PipeCall(body={}, user={"id": user}, metadata=metadata, valves=SimpleNamespace(), tools={})
+    call = PipeCall(
+        body={}, user={"id": user}, metadata=metadata, valves=SimpleNamespace(ENCRYPT_RECORDS=encrypts), tools={}
+    )
     return Attachments(call, desk.vaults.of(call) if keeps else None, DocumentReader(call, desk, keeps=keeps))
 
 
@@ -131,3 +138,45 @@ async def test_a_document_as_a_data_uri_is_read_too(desk: DocumentDesk) -> None:
     data = base64.b64encode(docx_file(("H", "inside"))).decode()
     item = {"type": "image_url", "image_url": {"url": f"data:application/octet-stream;base64,{data}"}}
     assert "inside" in texts(await attachments(desk).parts([item]))[0]
+
+
+def encrypting(tmp_path: Path, secret: str = SECRET.value) -> DocumentDesk:
+    paths = EchoPaths(tmp_path / "echo")
+    return DocumentDesk(paths, Vaults(paths, MasterSecret("ECHO_SECRET_KEY", secret)))
+
+
+async def test_an_encrypted_document_is_read_and_asked_and_tells_nothing_on_the_disk(
+    upload: Upload, tmp_path: Path
+) -> None:
+    reader = attachments(encrypting(tmp_path), encrypts=True, language="fr-FR")
+    [preview, _] = texts(await reader.parts("?", [upload("a.csv", csv_file(LONG))]))
+    assert "search_documents" not in preview
+    assert "chiffré" in reader.notices[0].render("fr")
+    document_id = parse_artifact(preview).attributes["document"]
+    tools, ada = DocumentToolkit(lambda: encrypting(tmp_path)), {"id": "ada"}
+    found = await tools.query_table(document_id, 'SELECT sum("Amount") FROM "a"', ada)
+    assert found["rows"] == [[12_497_500]]
+    assert "| p8 | 8 |" in (await tools.read_document(document_id, "0-2000", ada))["text"]
+    kept = [path for path in (tmp_path / "echo").rglob("*") if path.is_file()]
+    assert {path.name for path in kept} >= {"facts.json.sealed", "text.md.sealed", "tables.duckdb.sealed"}
+    assert not any(b"p4321" in path.read_bytes() or b"Amount" in path.read_bytes() for path in kept)
+    stranger = DocumentToolkit(lambda: encrypting(tmp_path, "another secret"))
+    assert (await stranger.read_document(document_id, "", ada))["error"]["code"] == "document_missing"
+
+
+async def test_a_document_that_was_kept_in_the_clear_is_encrypted_when_it_comes_again(
+    upload: Upload, tmp_path: Path
+) -> None:
+    desk, file = encrypting(tmp_path), upload("a.csv", csv_file(LONG))
+    await attachments(desk).parts("?", [file])
+    [text] = (tmp_path / "echo").rglob("text.md")
+    plain = text.read_bytes()
+    [preview, _] = texts(await attachments(desk, encrypts=True).parts("?", [file]))
+    assert not text.exists()
+    document_id = parse_artifact(preview).attributes["document"]
+    library = desk.library("ada")
+    for start, end in ((0, 10), (70_000, 70_100), (60_000, 140_000)):
+        assert await library.text(document_id, start, end) == plain.decode()[start:end]
+    # Switched off again, it stays readable.
+    again, _ = texts(await attachments(desk).parts("?", [file]))
+    assert parse_artifact(again).attributes["document"] == document_id
