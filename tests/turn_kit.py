@@ -4,20 +4,26 @@ import json
 import runpy
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from echo_core.ports import Clock
 from echo_http import SystemClock
+from echo_memory import EdgeEngine, PassageStore
 from echo_paths import EchoPaths
 from echo_runtime import PipeCall
 from echo_runtime.composition import Services, assemble
 from echo_runtime.document_desk import DocumentDesk
 from echo_runtime.keys import KeyRing
+from echo_runtime.memory_desk import MemoryDesk
+from echo_runtime.memory_redaction import redact_memories
 from echo_runtime.orchestrator import Orchestrator
 from echo_state_manager import SessionStores
 from echo_state_manager.crypto import master_secret
 from echo_state_manager.identity import IdentityStore
+from echo_state_manager.memories import MemoryStores
+from passage_kit import WordEmbedder
 from sim_fixture import RunningSim
 
 Json = dict[str, Any]
@@ -103,6 +109,7 @@ async def pipe(folder: Path, sim: RunningSim, *, clock: Clock | None = None) -> 
     clock, paths = clock or SystemClock(), EchoPaths(folder)
     identity = IdentityStore(paths.identity_db, master_secret({"WEBUI_SECRET_KEY": "kit"}), clock)
     sessions = SessionStores(paths, clock)
+    vectors = PassageStore(EdgeEngine(paths.qdrant_dir), WordEmbedder())
     services = Services(
         clock=clock,
         paths=paths,
@@ -110,9 +117,12 @@ async def pipe(folder: Path, sim: RunningSim, *, clock: Clock | None = None) -> 
         sessions=sessions,
         keys=KeyRing(identity, KEY),
         documents=DocumentDesk(paths),
+        memories=MemoryDesk(MemoryStores(paths, clock), lambda: vectors, clock, partial(redact_memories, sessions)),
     )
     orchestrator = assemble(services, {})
     yield Kit(orchestrator, sim)
     await orchestrator.aclose()
+    await services.memories.close()
+    await vectors.close()
     await sessions.close()
     await identity.close()

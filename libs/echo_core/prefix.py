@@ -17,3 +17,4 @@ class PrefixBreak(StrEnum):
     SECOND_WRITER = "second_writer"
     COMPACTION = "compaction"
     CHECKPOINT_EDIT = "checkpoint_edit"
+    FORGOTTEN = "forgotten"

@@ -28,12 +28,14 @@ from echo_runtime.keys import KeyRing
 from echo_runtime.levels import Levels
 from echo_runtime.live_catalogue import LiveCatalogue
 from echo_runtime.local_quota import LocalQuota
+from echo_runtime.memory_desk import MemoryDesk
+from echo_runtime.memory_redaction import redact_memories
 from echo_runtime.metering import PriceList
 from echo_runtime.orchestrator import Orchestrator
 from echo_runtime.prompt_desk import PromptDesk
 from echo_runtime.pushing import Pushes
 from echo_runtime.recovery import Recovery
-from echo_runtime.retrieval import document_index
+from echo_runtime.retrieval import document_index, passages
 from echo_runtime.scopes import Scopes
 from echo_runtime.stores import ChatStores
 from echo_runtime.templates import Templates
@@ -41,6 +43,7 @@ from echo_runtime.vaults import Vaults
 from echo_state_manager import SessionStores
 from echo_state_manager.crypto import MasterSecret, master_secret
 from echo_state_manager.identity import IdentityStore
+from echo_state_manager.memories import MemoryStores
 from echo_state_manager.prompts import PromptStore
 
 #: The backend that this version talks to.
@@ -56,6 +59,7 @@ class Services:
         sessions: the records of chats.
         keys: finds the key of whoever asks.
         documents: what users attached, read.
+        memories: what is remembered of users.
         secret: what encrypted files are under; None where there is none.
     """
 
@@ -65,6 +69,7 @@ class Services:
     sessions: SessionStores
     keys: KeyRing
     documents: DocumentDesk
+    memories: MemoryDesk
     secret: MasterSecret | None = None
 
     @property
@@ -90,13 +95,15 @@ def services() -> Services:
         paths = EchoPaths(echo_data_dir())
         secret = master_secret(os.environ)
         identity = IdentityStore(paths.identity_db, secret, clock)
+        sessions = SessionStores(paths, clock, secret)
         found = _services[loop] = Services(
             clock=clock,
             paths=paths,
             identity=identity,
-            sessions=SessionStores(paths, clock, secret),
+            sessions=sessions,
             keys=KeyRing(identity, os.environ),
             documents=DocumentDesk(paths, Vaults(paths, secret), index=document_index()),
+            memories=MemoryDesk(MemoryStores(paths, clock), passages, clock, partial(redact_memories, sessions)),
             secret=secret,
         )
     return found

@@ -9,10 +9,12 @@ if TYPE_CHECKING:
     from echo_runtime.call import PipeCall
     from echo_runtime.document_desk import DocumentDesk
     from echo_runtime.document_index import DocumentIndex
+    from echo_runtime.memory_desk import MemoryDesk
+    from echo_runtime.memory_ground import MemoryGround
     from echo_skills import SkillLibrary
 
 #: Ids of the toolkits that ECHO brings.
-OWN_TOOLKITS: Final = ("echo_codex", "echo_documents", "echo_search", "echo_skills", "echo_subagent")
+OWN_TOOLKITS: Final = ("echo_codex", "echo_documents", "echo_memory", "echo_search", "echo_skills", "echo_subagent")
 
 
 #: Those of them that read and search what users attach.
@@ -79,6 +81,23 @@ def session_memory() -> "DocumentIndex":
     from echo_runtime.retrieval import document_index
 
     return document_index()
+
+
+def memories() -> "MemoryDesk":
+    """What is remembered of all users; each use names its user."""
+    from echo_runtime.composition import services
+
+    return services().memories
+
+
+def memory_ground() -> "MemoryGround":
+    """What memory may be used for, by chat."""
+    from echo_runtime import _owui
+    from echo_runtime.composition import services
+    from echo_runtime.memory_ground import MemoryGround
+
+    shared = services()
+    return MemoryGround(shared.sessions, _owui.chat_owner, shared.clock)
 
 
 def codex_of(valves: Any) -> "Codex":

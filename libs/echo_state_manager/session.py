@@ -16,6 +16,7 @@ from echo_state_manager._batch import Batch, in_batches
 from echo_state_manager._cache import ShadowCache
 from echo_state_manager._database import Transaction
 from echo_state_manager._load import from_sql, is_readable, json_ids, shadow_of
+from echo_state_manager._redaction import redact
 from echo_state_manager._save import to_sql
 from echo_state_manager._session_file import SessionFile
 from echo_state_manager._sql import (
@@ -143,6 +144,10 @@ class SessionStore:
         for statement in FORGET_ORPHANS:
             batch.add(statement, ())
         await self.file.execute(batch)
+
+    async def redact(self, marks: Collection[str]) -> int:
+        """Remove every artifact that holds one of some marks from what answers were told; how many answers it was."""
+        return await self.file.write(lambda tx: redact(tx, marks))
 
     async def message_ids(self) -> list[str]:
         """Ids of all messages that have a record."""

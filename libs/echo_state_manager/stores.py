@@ -6,7 +6,7 @@ import shutil
 import threading
 import weakref
 from collections import OrderedDict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,7 @@ from anyio import to_thread
 
 from echo_core.ports import Clock, ShadowStore
 from echo_paths import EchoPaths, TemporaryChatError, UnsafeIdError, require_local_file_system
-from echo_state_manager._errors import StoreUnavailableError
+from echo_state_manager._errors import StoreError, StoreUnavailableError
 from echo_state_manager._session_file import SessionFile
 from echo_state_manager.crypto import MasterSecret
 from echo_state_manager.memory import MemoryShadowStore
@@ -198,6 +198,22 @@ class SessionStores:
         except TemporaryChatError:
             return
         await to_thread.run_sync(_remove_folder, folder)
+
+    async def redact(self, user_id: str, marks: Collection[str]) -> list[str]:
+        """Remove every artifact that holds one of some marks from what a user's answers were told; in which chats.
+
+        Files that cannot be used are passed over and told in the log: nothing of them is sent either.
+        """
+        chats = [chat for user, chat in await self.chats_on_disk() if user == user_id]
+        changed = []
+        for chat_id in chats:
+            try:
+                if await self.exists(user_id, chat_id):
+                    async with self.open_file(self._paths.session_db(user_id, chat_id)) as store:
+                        changed += [chat_id] if await store.redact(marks) else []
+            except StoreError:
+                logger.exception("what is forgotten could not be taken out of chat %s", chat_id)
+        return changed
 
     async def exists(self, user_id: str, chat_id: str) -> bool:
         """Whether a chat has records on disk; False for ids that cannot have any."""

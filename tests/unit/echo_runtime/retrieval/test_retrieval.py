@@ -44,6 +44,7 @@ async def paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
         sessions=SessionStores(paths, clock, SECRET),
         keys=composition.KeyRing(identity, {}),
         documents=composition.DocumentDesk(paths),
+        memories=composition.MemoryDesk(composition.MemoryStores(paths, clock), retrieval.passages, clock),
     )
     composition._services[asyncio.get_running_loop()] = services
     monkeypatch.delenv("QDRANT_URL", raising=False)
