@@ -13,26 +13,35 @@ from chat_kit import Host
 from echo_core.compaction_records import CompactionState
 from echo_core.heads import MODEL_MARK, USER_MARK
 from echo_core.records import Shadow
+from echo_memory import PassageStore
 from echo_runtime import PipeCall
 from echo_runtime.compaction import FILTER
 from echo_runtime.compaction_store import change_state, compaction_state
 from echo_runtime.context import Prepared
 from echo_runtime.stages import STAGES
 from echo_runtime.turn_context import OWN_CONTEXT
+from echo_runtime.valley import FILTER as RECALL_FILTER
 from sim_fixture import RunningSim
 from turn_kit import Json, Kit, pipe
 
 CHAT = "chat"
+#: The filters that are on.
+ON = (FILTER, OWN_CONTEXT, RECALL_FILTER)
 #: Small, so that a chat grows full in few turns.
 SIZE_TOKENS = 32_768
 
 
 @asynccontextmanager
 async def long_chat(
-    folder: Path, sim: RunningSim, patch: pytest.MonkeyPatch, *, native: Any = None
+    folder: Path,
+    sim: RunningSim,
+    patch: pytest.MonkeyPatch,
+    *,
+    native: Any = None,
+    passages: PassageStore | None = None,
 ) -> AsyncIterator["LongChat"]:
-    """A chat over the records of a folder."""
-    async with pipe(folder, sim) as kit:
+    """A chat over the records of a folder; indexed where there are `passages`."""
+    async with pipe(folder, sim, passages=passages) as kit:
         host = Host()
         host.play(patch, kit)
         yield LongChat(kit, host, native=native)
@@ -55,6 +64,9 @@ class LongChat:
         self.end = ""
         self.count = 0
         self.events: list[Json] = []
+        #: More valves of the pipe, and filters that are switched off.
+        self.valves: Json = {}
+        self.off: tuple[str, ...] = ()
 
     def call(self, message_id: str, *, answer_id: str, metadata: Json | None = None) -> PipeCall:
         """The call for an answer to a message."""
@@ -65,10 +77,14 @@ class LongChat:
         plain = [{"role": "user", "content": self.host.rows[message_id][3]}]
         told = {"chat_id": CHAT, "message_id": answer_id, "user_message_id": message_id, **(metadata or {})}
         call = self.kit.call(
-            plain, native=self.native, valves={"ECHO_MAX_CONTEXT_SIZE": self.size_tokens}, metadata=told, stream=False
+            plain,
+            native=self.native,
+            valves={"ECHO_MAX_CONTEXT_SIZE": self.size_tokens, **self.valves},
+            metadata=told,
+            stream=False,
         )
         for name in STAGES:
-            call.shared.stages[name] = "done" if name in (FILTER, OWN_CONTEXT) else "off"
+            call.shared.stages[name] = "done" if name in ON and name not in self.off else "off"
         return replace(call, event_emitter=emit)
 
     async def say(self, content: Any, **metadata: Any) -> str:

@@ -19,6 +19,7 @@ from echo_runtime.keys import KeyRing
 from echo_runtime.memory_desk import MemoryDesk
 from echo_runtime.memory_redaction import redact_memories
 from echo_runtime.orchestrator import Orchestrator
+from echo_runtime.turn_index import TurnIndex
 from echo_state_manager import SessionStores
 from echo_state_manager.crypto import master_secret
 from echo_state_manager.identity import IdentityStore
@@ -46,11 +47,13 @@ class Kit:
     Args:
         orchestrator: over real adapters.
         sim: what answers.
+        turns: the chats in the session memory, None where they are not.
     """
 
-    def __init__(self, orchestrator: Orchestrator, sim: RunningSim) -> None:
+    def __init__(self, orchestrator: Orchestrator, sim: RunningSim, turns: TurnIndex | None = None) -> None:
         self.orchestrator = orchestrator
         self.sim = sim
+        self.turns = turns
 
     def call(
         self,
@@ -104,12 +107,19 @@ class Kit:
 
 
 @asynccontextmanager
-async def pipe(folder: Path, sim: RunningSim, *, clock: Clock | None = None) -> AsyncIterator[Kit]:
-    """A pipe over the records of one folder; opened again on the same folder it has restarted."""
+async def pipe(
+    folder: Path, sim: RunningSim, *, clock: Clock | None = None, passages: PassageStore | None = None
+) -> AsyncIterator[Kit]:
+    """A pipe over the records of one folder; opened again on the same folder it has restarted.
+
+    Args:
+        passages: where chats are indexed, None = they are not.
+    """
     clock, paths = clock or SystemClock(), EchoPaths(folder)
     identity = IdentityStore(paths.identity_db, master_secret({"WEBUI_SECRET_KEY": "kit"}), clock)
     sessions = SessionStores(paths, clock)
-    vectors = PassageStore(EdgeEngine(paths.qdrant_dir), WordEmbedder())
+    vectors = passages or PassageStore(EdgeEngine(paths.qdrant_dir), WordEmbedder())
+    turns = None if passages is None else TurnIndex(lambda: passages, sessions, paths)
     services = Services(
         clock=clock,
         paths=paths,
@@ -118,9 +128,12 @@ async def pipe(folder: Path, sim: RunningSim, *, clock: Clock | None = None) -> 
         keys=KeyRing(identity, KEY),
         documents=DocumentDesk(paths),
         memories=MemoryDesk(MemoryStores(paths, clock), lambda: vectors, clock, partial(redact_memories, sessions)),
+        turns=turns,
     )
     orchestrator = assemble(services, {})
-    yield Kit(orchestrator, sim)
+    yield Kit(orchestrator, sim, turns)
+    if turns is not None:
+        await turns.forget()
     await orchestrator.aclose()
     await services.memories.close()
     await vectors.close()

@@ -17,6 +17,7 @@ ArtifactId: TypeAlias = Literal[
     "AEC_context_checkpoint",
     "AEC_event",
     "AEC_memoire",
+    "AEC_recall",
 ]
 
 #: Source: docs/design.md section 7.
@@ -75,5 +76,6 @@ SCHEMA: Final[Mapping[ArtifactId, Kind]] = MappingProxyType(
         ),
         "AEC_event": Kind(attributes=("name", "at")),
         "AEC_memoire": Kind(attributes=("memory", "since")),
+        "AEC_recall": Kind(items=MappingProxyType({"passage": ("number", "role")})),
     }
 )

@@ -129,6 +129,12 @@ class ShadowStore(DirectiveStore, Protocol):
         Signatures and tool journal stay with the message.
         """
 
+    async def unembedded(self) -> Sequence[str]:
+        """Ids of the messages that are not in the session memory as they are now, newest first."""
+
+    async def mark_embedded(self, shadows: Sequence[Shadow]) -> None:
+        """Note that these messages are in the session memory; one that has become another meanwhile is not noted."""
+
     async def lock(self, message_id: str, lock: VersionLock) -> None:
         """Record what Open WebUI's row looks like now; nothing happens for a message without a shadow."""
 

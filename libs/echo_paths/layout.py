@@ -200,6 +200,16 @@ class EchoPaths:
                 if _SAFE_ID.fullmatch(user_id) and _SAFE_ID.fullmatch(chat_id) and chat_dir.is_dir():
                     yield user_id, chat_id
 
+    def unindexed_mark(self, user_id: str, chat_id: str) -> Path:
+        """Is there while something that was said in a chat waits for the session memory. Raises as `session_db`."""
+        return self.chat_dir(user_id, chat_id) / "unindexed"
+
+    def unindexed_chats(self) -> Iterator[tuple[str, str]]:
+        """(user id, chat id) of every chat with that mark; blocks on the disk."""
+        for user_id, chat_id in self.chats_on_disk():
+            if self.unindexed_mark(user_id, chat_id).is_file():
+                yield user_id, chat_id
+
     def chats_of_files(self) -> Iterator[tuple[str, str]]:
         """(user id, chat id) of every chat that names a file of a vault, as often as it does; blocks on the disk."""
         for marker in sorted(self.root.glob("users/*/files/??/*.chats/*")):

@@ -148,6 +148,7 @@ class Briefings:
         tools: ToolConversion,
         model: ModelInfo,
         settings: Settings,
+        recalled: Sequence[str] = (),
     ) -> Briefed:
         """The sealed prompt and tools of a chat, and what the model must be told since.
 
@@ -158,15 +159,15 @@ class Briefings:
             tools: what could be called now.
             model: what answers.
             settings: when the rules are recalled.
+            recalled: serialised artifacts of what bears on the question.
         """
         tells = call.shared.tells_own
         instructions = await self._templates.collect(call, shared=history.shared)
         key = sealed_key(call, shared=history.shared)
         sealed, fresh = await _sealed_for(call, store, key, instructions, tools, shared=history.shared)
-        now = self._now(call, history, sealed, instructions, tools)
+        aligned = now = self._now(call, history, sealed, instructions, tools)
         overlay, named = history.overlay, None
         if overlay is None:
-            aligned = now
             if tells:
                 alignment = await self._alignment(call.prompts, sealed.locale, model, settings, store)
                 aligned = replace(now, alignment=alignment.at(history.chain, opens=fresh))
@@ -175,7 +176,7 @@ class Briefings:
             entry = replace(news(aligned, before, sealed.declared), checkpoint=checkpoint)
             draft = await self._own_draft(call, store, history, sealed.locale) if tells and not history.shared else None
             resolve = partial(_resolve_placeholders, model_id=model.id, model_origin=self._origin)
-            build = partial(_overlay, entry, draft, resolve, sealed.locale)
+            build = partial(_overlay, entry, draft, resolve, sealed.locale, recalled)
             overlay = await EchoAEC(store).drain_pending_directives(_asking(call, history, takes=tells), build)
             named = before if tells else None
         return Briefed(
@@ -266,13 +267,15 @@ def _overlay(
     draft: Draft | None,
     resolve: Callable[[str], str],
     locale: Locale,
+    recalled: Sequence[str],
     drained: Sequence[Transient],
 ) -> bytes:
-    """What is new, and what was drained; directives are ECHO's own text, events may quote others."""
+    """What is new, recalled and drained; directives are ECHO's own text, the others may quote somebody."""
     draft = draft or Draft()
     directives = (*draft.directives, *(t.payload for t in drained if t.type == "aec_directive"))
     shown = replace(
         entry,
+        notes=(*entry.notes, *recalled),
         directives=tuple(map(resolve, directives)),
         events=(*draft.events, *(told(t, locale) for t in drained if t.type == "aec_event")),
     )

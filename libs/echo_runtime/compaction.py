@@ -74,10 +74,12 @@ class Frame:
     Args:
         system: serialised `systemInstruction`, b"" while it is not sealed.
         tools: serialised `tools`, b"" for none.
+        beside_tokens: what may be told beside a question.
     """
 
     system: bytes = b""
     tools: bytes = b""
+    beside_tokens: int = _NOTES_TOKENS
 
     @property
     def size_bytes(self) -> int:
@@ -201,7 +203,7 @@ class Compactor:
         view, now = history.view, history.epoch
         held = await artifacts_of(store, now)
         pinned_tokens = self._pinned_tokens(history, weight.ratio)
-        around = frame.tokens + _NOTES_TOKENS
+        around = frame.tokens + frame.beside_tokens
         held_tokens = calibrated(sum(estimated_tokens(xml.encode()) for xml in held), weight.ratio)
         plan = await asyncio.to_thread(
             engine.plan,
@@ -267,7 +269,7 @@ class Compactor:
         epoch = engine.epoch(plan, view, now, history.state, self.new_id())
         if plan.pivot >= 0:
             pinned_tokens = self._pinned_tokens(history, weight.ratio)
-            room = engine.checkpoint_bytes(frame.tokens + _NOTES_TOKENS, plan.tail_tokens, pinned_tokens)
+            room = engine.checkpoint_bytes(frame.tokens + frame.beside_tokens, plan.tail_tokens, pinned_tokens)
             done = await self._condensed(engine, history, plan, artifacts, room, backend)
             epoch = replace(epoch, method=done.method, model_id=done.model_id)
             artifacts = await asyncio.to_thread(engine.artifacts, done.checkpoint, epoch, view)
@@ -295,7 +297,7 @@ class Compactor:
         held = None
         if last is not None:
             held = Weighed.from_json(await store.get_setting(WEIGHED_KEY.format(message_id=last.message_id)))
-        news = estimated_tokens(history.question) + sum(map(estimated_tokens, history.lead)) + _NOTES_TOKENS
+        news = estimated_tokens(history.question) + sum(map(estimated_tokens, history.lead)) + frame.beside_tokens
         if held is not None and last is not None and held.hash == last.cumulative_hash and held.epoch_id == epoch_id:
             grown = (frame.size_bytes - held.frame_bytes) // _BYTES_A_TOKEN if frame.size_bytes else 0
             tokens = held.tokens + grown + calibrated(news, held.ratio)
@@ -309,7 +311,7 @@ class Compactor:
     @staticmethod
     def _estimate(history: Rebuilt, frame: Frame, ratio: float) -> int:
         pieces = history.estimate() + sum(map(estimated_tokens, history.lead))
-        return calibrated(pieces, ratio) + frame.tokens + _NOTES_TOKENS
+        return calibrated(pieces, ratio) + frame.tokens + frame.beside_tokens
 
     @staticmethod
     def _in_doubt(weight: Weight, budget: Budget, wish: Wish) -> bool:
@@ -332,7 +334,7 @@ class Compactor:
             log.info("the tokens of a request could not be counted: %s", error)
             return replace(weight, tokens=weight.tokens + weight.doubt_tokens)
         lead = sum(map(estimated_tokens, history.lead))
-        tokens = counted + calibrated(lead, weight.ratio) + _NOTES_TOKENS
+        tokens = counted + calibrated(lead, weight.ratio) + frame.beside_tokens
         estimate = history.estimate()
         ratio = (counted - frame.tokens) / estimate if estimate else weight.ratio
         return Weight(tokens=tokens, ratio=min(max(ratio, 0.4), 2.5))

@@ -39,6 +39,8 @@ from echo_runtime.retrieval import document_index, passages
 from echo_runtime.scopes import Scopes
 from echo_runtime.stores import ChatStores
 from echo_runtime.templates import Templates
+from echo_runtime.turn_index import TurnIndex
+from echo_runtime.valley import Valley
 from echo_runtime.vaults import Vaults
 from echo_state_manager import SessionStores
 from echo_state_manager.crypto import MasterSecret, master_secret
@@ -60,6 +62,7 @@ class Services:
         keys: finds the key of whoever asks.
         documents: what users attached, read.
         memories: what is remembered of users.
+        turns: the chats in the session memory; None where they are not indexed.
         secret: what encrypted files are under; None where there is none.
     """
 
@@ -70,6 +73,7 @@ class Services:
     keys: KeyRing
     documents: DocumentDesk
     memories: MemoryDesk
+    turns: TurnIndex | None = None
     secret: MasterSecret | None = None
 
     @property
@@ -104,6 +108,7 @@ def services() -> Services:
             keys=KeyRing(identity, os.environ),
             documents=DocumentDesk(paths, Vaults(paths, secret), index=document_index()),
             memories=MemoryDesk(MemoryStores(paths, clock), passages, clock, partial(redact_memories, sessions)),
+            turns=TurnIndex(passages, sessions, paths),
             secret=secret,
         )
     return found
@@ -152,6 +157,7 @@ def assemble(shared: Services, env: Mapping[str, str]) -> Orchestrator:
             Compactor(partial(levels.model, "APOLLO"), BACKEND, shared.clock, prompts.book),
             BACKEND,
             shared.documents,
+            Valley(shared.turns),
         ),
         scopes=scopes,
         catalogue=live,

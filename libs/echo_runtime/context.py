@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Final
 
 from echo_constants import Bilingual, EchoError
@@ -19,6 +18,7 @@ from echo_protocol import (
     GenerationSettings,
     ModelInfo,
     Notice,
+    ToolConversion,
     content_json,
     generation_settings,
     join_contents,
@@ -40,8 +40,9 @@ from echo_runtime.levels import LEVEL_KEY, Levels
 from echo_runtime.scopes import Reader
 from echo_runtime.settings import Settings
 from echo_runtime.told import sealed_key
-from echo_runtime.tool_config import tool_config, tooling_of
+from echo_runtime.tool_config import Tooling, tool_config, tooling_of
 from echo_runtime.toolset import Toolset
+from echo_runtime.valley import Valley
 from echo_runtime.writers import WRITERS_KEY
 
 #: All categories that Gemini's API takes a threshold for. Source: https://ai.google.dev/api/generate-content
@@ -100,6 +101,7 @@ class ContextBuilder:
         compactor: keeps chats within their context.
         backend_name: whose model ids are used.
         documents: reads what API callers attach; None where only what is text already counts.
+        valley: brings back what was said long before.
     """
 
     def __init__(
@@ -111,6 +113,7 @@ class ContextBuilder:
         compactor: Compactor,
         backend_name: Backend,
         documents: DocumentDesk | None = None,
+        valley: Valley | None = None,
     ) -> None:
         self._levels = levels
         self._histories = histories
@@ -119,6 +122,7 @@ class ContextBuilder:
         self.compactor = compactor
         self.backend_name = backend_name
         self._documents = documents
+        self.valley = valley or Valley()
 
     def model(self, level: str) -> ModelInfo:
         """The model behind an abstract level (`LITE`, `FLASH`, `PRO`)."""
@@ -142,11 +146,11 @@ class ContextBuilder:
         if not history.contents and not history.question and not history.lead:
             raise NothingAsked(f"{len(call.body.get('messages') or [])} messages hold nothing to answer")
         history, told = await self._fitted(call, settings, kept, history, model, None if artist else backend)
-        tooling = await tooling_of(call, store, usual, self.backend_name, moves=settings.moves, **history.for_tools)
+        tooling = await self._tooling(call, store, usual, history, settings)
         if kept is None or call.is_api:  # an API caller's own system message counts, each time anew
             briefed = unsealed(call, system_text, tooling.conversion)
         else:
-            briefed = await self._briefings.brief(call, kept, history, tooling.conversion, model, settings)
+            briefed = await self._briefed(call, kept, history, tooling.conversion, model, settings)
         overlay = join_contents([briefed.overlay, briefed.naming(self._briefings.model_note(model))])
         sent, declared = history.sent(overlay), briefed.tools
         if artist is not None:  # for this one answer; what is declared in the chat stays declared
@@ -174,6 +178,27 @@ class ContextBuilder:
         shown = _rendered(call, (*refused, *history.notices, *told, *generation.notices))
         return Prepared(plan, reader, history, tooling.toolset, (*tooling.notices, *shown), overlay, briefed.renewed)
 
+    async def _tooling(
+        self, call: PipeCall, store: ShadowStore | None, model: ModelInfo, history: Rebuilt, settings: Settings
+    ) -> Tooling:
+        """What may be called; where not all of the conversation is sent, it can be read and searched."""
+        index, told_of = self.valley.index, history.for_tools
+        return await tooling_of(call, store, model, self.backend_name, moves=settings.moves, index=index, **told_of)
+
+    async def _briefed(
+        self,
+        call: PipeCall,
+        store: ShadowStore,
+        history: Rebuilt,
+        tools: ToolConversion,
+        model: ModelInfo,
+        settings: Settings,
+    ) -> Briefed:
+        """What stands around the conversation of a chat, with what was said long before and bears on the question."""
+        window_tokens = min(settings.max_context_tokens, model.window_tokens)
+        past = await self.valley.recalled(call, store, history, window_tokens)
+        return await self._briefings.brief(call, store, history, tools, model, settings, past)
+
     async def frame(self, call: PipeCall, store: ShadowStore) -> Frame:
         """What is sealed around the conversation of a chat with one writer."""
         return await self._briefings.frame(call, store, shared=False)
@@ -197,7 +222,12 @@ class ContextBuilder:
         if store is None or backend is None or call.is_api:
             return history, ()
         budget = Budget(size_tokens=min(settings.max_context_tokens, model.window_tokens))
-        frame_of = partial(self._briefings.frame, call, store, shared=history.shared)
+
+        async def frame_of() -> Frame:
+            frame = await self._briefings.frame(call, store, shared=history.shared)
+            recalled_tokens = self.valley.most_tokens(call, budget.size_tokens)
+            return replace(frame, beside_tokens=frame.beside_tokens + recalled_tokens)
+
         return await self.compactor.fitted(
             call, store, history, frame_of=frame_of, model=model, budget=budget, backend=backend
         )

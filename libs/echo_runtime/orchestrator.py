@@ -278,7 +278,13 @@ class Orchestrator:
         finally:
             await waits.over()
             hud.over(sealer.record.rounds)
+            await self._index_soon(call)
             self._catalogue.refresh_soon(settings.base_url, endpoint.client.list_models)
+
+    async def _index_soon(self, call: PipeCall) -> None:
+        """Let the session memory of the chat's owner take what was said."""
+        if call.is_saved:
+            self._contexts.valley.soon(call, await self._stores.owner(call))
 
     @property
     def hud(self) -> Hud:

@@ -139,12 +139,22 @@ async def _resume() -> None:
     from echo_runtime.composition import services
 
     try:
+        turns = services().turns
+        chats = await turns.resume(_owui.chat_owner) if turns is not None else 0
         resumed = await services().documents.resume(_owui.chat_owner)
     except EchoError as error:
         log.warning("What was being indexed waits for the next start: %s", error)
     else:
-        if resumed:
-            log.info("Indexing of %d documents goes on", resumed)
+        if resumed or chats:
+            log.info("Indexing of %d documents and %d chats goes on", resumed, chats)
+
+
+async def _stop_turns(*, user_id: str = "", chat_id: str = "") -> None:
+    from echo_runtime.composition import services
+
+    turns = services().turns
+    if turns is not None:
+        await turns.forget(user_id=user_id, chat_id=chat_id)
 
 
 def _anything_kept() -> bool:
@@ -160,12 +170,14 @@ class VectorPurge:
     async def purge(self, user_id: str, chat_id: str) -> None:
         """Remove what was indexed of a chat."""
         await document_index().forget(chat_id=chat_id)
+        await _stop_turns(chat_id=chat_id)
         if _anything_kept():
             await passages().of(user_id, SESSION_RAG).delete(PassageFilter(chat_ids=(chat_id,)))
 
     async def purge_user(self, user_id: str) -> None:
         """Remove everything of a user."""
         await document_index().forget(user_id=user_id)
+        await _stop_turns(user_id=user_id)
         if _anything_kept():
             await passages().delete_user(user_id)
 

@@ -66,8 +66,8 @@ async def _anchor_user(given: StageInput, shared: TurnContext) -> None:
     shared.anchors = await anchors(given.user, given.metadata, given.options, (await machine()).clock.now_s())
 
 
-async def _compact(given: StageInput, shared: TurnContext) -> None:
-    """The pipe does the work, since it alone knows what will be sent; it looks whether this stage was switched off."""
+async def _left_to_pipe(given: StageInput, shared: TurnContext) -> None:
+    """The pipe does the work, since it alone knows what is sent and sealed; it looks whether this was switched off."""
 
 
 async def _prepare_question(given: StageInput, shared: TurnContext) -> None:
@@ -96,8 +96,9 @@ STAGES: Final[Mapping[str, Stage]] = {
     "build_environment_domain": _open_environment,
     "tcp_keepalive_filter": _keep_alive,
     "user_native_context_filter": _anchor_user,
-    "context_compaction_filter": _compact,
+    "context_compaction_filter": _left_to_pipe,
     OWN_CONTEXT: _prepare_question,
+    "conversation_rag_filter": _left_to_pipe,
     "app_drawer_filter": _place_gauge,
 }
 

@@ -51,11 +51,11 @@ class ChatStores:
             return
         if call.is_temporary:
             await self._drop_left(call)
-        owner = await self._owner(call) if call.is_saved else call.user_id
+        owner = await self.owner(call) if call.is_saved else call.user_id
         async with self._sessions.open(owner, call.chat_id, encrypted=encrypted) as store:
             yield store
 
-    async def _owner(self, call: PipeCall) -> str:
+    async def owner(self, call: PipeCall) -> str:
         """Whose chat it is, asked once: in Open WebUI a chat never changes hands."""
         known = self._owners.get(call.chat_id)
         if known is None:
@@ -88,7 +88,7 @@ class ChatStores:
         if call.is_temporary:
             opening = self._sessions.open(call.user_id, call.chat_id)
         else:
-            owner = await self._owner(call)
+            owner = await self.owner(call)
             if not await self._sessions.exists(owner, call.chat_id):
                 return False
             opening = self._sessions.open(owner, call.chat_id)
@@ -98,7 +98,7 @@ class ChatStores:
     @asynccontextmanager
     async def open_imported(self, call: PipeCall) -> AsyncIterator[ShadowStore | None]:
         """What an administrator imported for the owner of the call's chat, None when there is nothing."""
-        async with self._sessions.open_imported(await self._owner(call)) as store:
+        async with self._sessions.open_imported(await self.owner(call)) as store:
             yield store
 
     @asynccontextmanager

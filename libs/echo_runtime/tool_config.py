@@ -11,10 +11,11 @@ from echo_core.ports import ShadowStore
 from echo_protocol import Backend, ModelInfo, ToolConversion, convert_owui_tools, gemini_name
 from echo_runtime.call import PipeCall
 from echo_runtime.google_tools import MAPS, offered, switched_on
-from echo_runtime.history_recall import StemRecall
 from echo_runtime.history_tool import READ_HISTORY, read_history_entry
 from echo_runtime.toolkits import offered_toolkits
 from echo_runtime.toolset import Toolset, tools_of
+from echo_runtime.turn_index import TurnIndex
+from echo_runtime.valley import recall_of
 
 LEFT_OUT: Final = Bilingual(
     en="The tool {name} cannot be offered to Gemini: {why}",
@@ -49,6 +50,7 @@ async def tooling_of(
     chain: Sequence[str] = (),
     compacted: bool = False,
     questions: Iterable[bytes] = (),
+    index: TurnIndex | None = None,
 ) -> Tooling:
     """Gather, translate and choose the tools of one call; with the one that changes the level where the turn `moves`.
 
@@ -63,11 +65,12 @@ async def tooling_of(
         chain: ids of the messages from the root to the question.
         compacted: whether not all of them are sent; then the model can read them.
         questions: the serialised messages of the person who asks, which may hold documents.
+        index: the chats in the session memory, None where they are not.
     """
     switched = await switched_on(call)
     extra = {**await offered_toolkits(call, questions), **switched.functions}
     if compacted and store is not None:
-        recall = StemRecall(store, chain)
+        recall = recall_of(index, call, store, chain)
         extra[READ_HISTORY] = read_history_entry(store, chain, recall, owner=(call.user_id, call.chat_id))
     toolset = tools_of(call, store, extra, chain)
     if not model.capabilities.tools:
@@ -78,14 +81,13 @@ async def tooling_of(
     mixes = model.capabilities.mixes_tools and backend == "ai_studio"
     stands = mixes or not functions.declarations
     google, refused = offered(switched.google, model, may_stand=stands, mixes=mixes, as_json=_wants_json(call.body))
-    locale = call.locale
     return Tooling(
         conversion=replace(functions, google=google),
         choice=_choice(call.body.get("tool_choice"), functions.original_names) if functions.declarations else None,
         toolset=toolset,
         notices=(
-            *_left_out([*toolset.left_out, *functions.left_out], locale),
-            *(notice.render(locale, model=model.name, what=what.render(locale)) for notice, what in refused),
+            *_left_out([*toolset.left_out, *functions.left_out], call.locale),
+            *(notice.render(call.locale, model=model.name, what=what.render(call.locale)) for notice, what in refused),
         ),
     )
 

@@ -110,7 +110,13 @@ _M002: Final = Migration(
     ),
 )
 
-SESSION_MIGRATIONS: Final[tuple[Migration, ...]] = (_M001, _M002)
+#: Which messages wait to be embedded is asked after each turn.
+_M003: Final = Migration(
+    "m003_unembedded",
+    ("CREATE INDEX idx_shadow_unembedded ON message_shadows (message_id) WHERE is_embedded = 0",),
+)
+
+SESSION_MIGRATIONS: Final[tuple[Migration, ...]] = (_M001, _M002, _M003)
 
 _RECORDS: Final = "CREATE TABLE IF NOT EXISTS _migrations (name TEXT PRIMARY KEY, applied_at INTEGER NOT NULL)"
 

@@ -76,6 +76,13 @@ UPSERT_SHADOW: Final = """
         sealed_hash = excluded.sealed_hash, created_at = excluded.created_at, encrypted = excluded.encrypted,
         revision = excluded.revision"""
 
+#: `+rowid` keeps SQLite from walking through the whole table in its own order: the index holds only what waits.
+SELECT_UNEMBEDDED: Final = """
+    SELECT message_id FROM message_shadows WHERE is_embedded = 0 AND state <> 'streaming' ORDER BY +rowid DESC"""
+
+#: What was sealed anew meanwhile waits on.
+MARK_EMBEDDED: Final = "UPDATE message_shadows SET is_embedded = 1 WHERE message_id = ? AND invariant_hash = ?"
+
 LOCK_SHADOW: Final = """
     UPDATE message_shadows SET updated_at = ?, fingerprint = ?, lock_provisional = ?,
         revision = (SELECT max(coalesce((SELECT max(revision) FROM message_shadows), 0),

@@ -135,6 +135,13 @@ class MemoryShadowStore:
         """Ids of all messages that have a record here."""
         return list(self._shadows)
 
+    async def unembedded(self) -> Sequence[str]:
+        """All messages, newest first: what leaves nothing on the disk is in no session memory."""
+        return list(reversed(self._shadows))
+
+    async def mark_embedded(self, shadows: Sequence[Shadow]) -> None:
+        """Nothing: see `unembedded`."""
+
     async def streaming_messages(self) -> Sequence[str]:
         """Ids of the messages whose turn has not ended."""
         return [key for key, shadow in self._shadows.items() if shadow.state == "streaming"]

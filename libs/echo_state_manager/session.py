@@ -25,6 +25,7 @@ from echo_state_manager._sql import (
     FORGET_MESSAGES,
     FORGET_ORPHANS,
     INSERT_SETTING,
+    MARK_EMBEDDED,
     RAISE_FLOOR,
     SELECT_BY_CLIENT_HASH,
     SELECT_CHANGED,
@@ -35,6 +36,7 @@ from echo_state_manager._sql import (
     SELECT_SETTINGS,
     SELECT_SETTINGS_BEGINNING,
     SELECT_SHADOWS,
+    SELECT_UNEMBEDDED,
 )
 
 #: From this many bytes or rows on, building statements and records leaves the event loop. Source: our choice, about
@@ -152,6 +154,16 @@ class SessionStore:
     async def message_ids(self) -> list[str]:
         """Ids of all messages that have a record."""
         return [row[0] for row in await self.file.rows("SELECT message_id FROM message_shadows ORDER BY rowid")]
+
+    async def unembedded(self) -> Sequence[str]:
+        """Ids of the messages that are not in the session memory as they are now, newest first."""
+        return [row[0] for row in await self.file.rows(SELECT_UNEMBEDDED)]
+
+    async def mark_embedded(self, shadows: Sequence[Shadow]) -> None:
+        """Note that these messages are in the session memory; one that has become another meanwhile is not noted."""
+        batch = Batch(self.file.now_s)
+        batch.add(MARK_EMBEDDED, *((shadow.message_id, shadow.invariant_hash) for shadow in shadows))
+        await self.file.execute(batch)
 
     async def lock(self, message_id: str, lock: VersionLock) -> None:
         """Record what Open WebUI's row looks like now; nothing happens for a message without a shadow."""

@@ -12,7 +12,7 @@ from echo_aec import Asking, EchoAEC, Transient
 from echo_core.ports import ShadowStore
 from echo_core.records import Resource, Seal, VersionLock
 from echo_paths import EchoPaths
-from echo_state_manager import SessionStores
+from echo_state_manager import MemoryShadowStore, SessionStores
 from store_kit import CHAT, SECRET, USER, ManualClock, contents, seal, shadow, signature
 
 BIG = "A" * 40_000
@@ -46,6 +46,24 @@ class TestShadowStore:
         assert list(await store.settings_beginning("figures:")) == ["figures:a", "figures:b_%", "figures:0"]
         assert await store.settings_beginning("figures:b_") == {"figures:b_%": "2"}
         assert await store.settings_beginning("nothing") == {}
+
+    async def test_a_message_waits_for_the_session_memory_until_it_is_noted_and_again_when_it_changes(
+        self, store: ShadowStore
+    ) -> None:
+        one = replace(shadow("m1", "one"), invariant_hash="sha256:1")
+        await store.seal_many([Seal(shadow=one), seal("m2", "two"), Seal(shadow=shadow("m3", "…", state="streaming"))])
+        waiting = [message_id for message_id in await store.unembedded() if message_id != "m3"]
+        assert waiting == ["m2", "m1"]
+        await store.mark_embedded([one])
+        if isinstance(store, MemoryShadowStore):  # what leaves nothing on the disk always waits
+            return
+        assert await store.unembedded() == ["m2"]
+        await store.seal(Seal(shadow=one))
+        assert await store.unembedded() == ["m2"], "sealed again as it was"
+        changed = replace(one, invariant_hash="sha256:2")
+        await store.seal(Seal(shadow=changed))
+        await store.mark_embedded([one])
+        assert sorted(await store.unembedded()) == ["m1", "m2"], "what was embedded is not what it is now"
 
     async def test_no_ids_give_nothing(self, store: ShadowStore) -> None:
         assert await store.get_message_shadows([]) == {}

@@ -1,13 +1,16 @@
 """Things said once in a chat that goes on and on: the pinned ones are always there, the others can be read again."""
 
+import json
 import random
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
+from echo_memory import EdgeEngine, PassageStore
 from echo_runtime.history_tool import read_history_entry
 from long_chat import SIZE_TOKENS, LongChat, long_chat
+from passage_kit import WordEmbedder
 from sim_fixture import RunningSim
 from turn_kit import entry
 
@@ -21,8 +24,11 @@ async def look(n: int) -> str:
 
 @pytest.fixture
 async def chat(tmp_path: Path, sim: RunningSim, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[LongChat]:
-    async with long_chat(tmp_path, sim, monkeypatch, native={"look": entry(look, n={"type": "integer"})}) as opened:
+    passages = PassageStore(EdgeEngine(tmp_path / "qdrant"), WordEmbedder(dimension=256))
+    native = {"look": entry(look, n={"type": "integer"})}
+    async with long_chat(tmp_path, sim, monkeypatch, native=native, passages=passages) as opened:
         yield opened
+    await passages.close()
 
 
 @pytest.mark.parametrize(
@@ -61,3 +67,24 @@ async def test_needles_are_found_in_a_chat_that_was_compacted_many_times(
         assert f"[message {2 * place - 1}, user]" in found
         page = await chat.with_store(lambda s, p=place: read_history_entry(s, ids)["callable"](position=str(2 * p - 1)))
         assert hidden[place] in page
+    await assert_back_in_the_context(chat, {place: hidden[place] for place in hidden.keys() - pinned})
+
+
+async def assert_back_in_the_context(chat: LongChat, hidden: dict[int, str]) -> None:
+    """What is asked for in other words than it was said comes back beside the question."""
+    assert chat.kit.turns is not None
+    await chat.kit.turns.settled("ada")
+    came_back = 0
+    for place, needle in sorted(hidden.items()):
+        chat.kit.sim.reset()
+        await chat.say(f"Which word did I tell you between us in turn {place}?")
+        body = chat.turns()[0]["body"]
+        assert needle in body, place
+        # What a checkpoint happens to quote, or the last turns say, proves nothing.
+        came_back += any(needle in part for part in _recalled(body))
+    assert came_back >= len(hidden) - 1
+
+
+def _recalled(body: str) -> list[str]:
+    parts = [part for content in json.loads(body)["contents"] for part in content["parts"]]
+    return [text for part in parts if (text := part.get("text", "")).startswith('<artifact id="AEC_recall"')]
