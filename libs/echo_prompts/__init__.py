@@ -2,6 +2,7 @@
 
 from echo_prompts.checks import (
     MAX_PROMPT_CHARS,
+    PLACEHOLDERS,
     PromptRefusedError,
     UnknownPromptError,
     check_text,
@@ -23,6 +24,7 @@ from echo_prompts.library import (
 __all__ = [
     "ENGLISH_ONLY",
     "MAX_PROMPT_CHARS",
+    "PLACEHOLDERS",
     "PROMPT_NAMES",
     "SHIPPED",
     "NudgeKind",

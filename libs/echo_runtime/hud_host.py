@@ -1,4 +1,4 @@
-"""The HUD's side of a running ECHO: its gauges, and the records that belong to whoever asks."""
+"""The pages' side of a running ECHO: its gauges and prompts, and the records that belong to whoever asks."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -7,11 +7,17 @@ from echo_core.ports import ShadowStore
 from echo_runtime import _owui
 from echo_runtime.hud import Hud
 from echo_runtime.loading import orchestrator
+from echo_runtime.prompt_desk import PromptDesk
 
 
 async def running_hud() -> Hud:
     """The HUD of this event loop. Raises as `orchestrator`."""
     return (await orchestrator()).hud
+
+
+async def running_prompts() -> PromptDesk:
+    """The prompts of this event loop. Raises as `orchestrator`."""
+    return (await orchestrator()).prompts
 
 
 @asynccontextmanager

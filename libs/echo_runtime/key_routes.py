@@ -27,7 +27,8 @@ Guard = Callable[..., Any]
 
 
 MALFORMED: Final = Bilingual(
-    en='Send a JSON object of the form {"key": "…"}.', fr='Envoyez un objet JSON de la forme {"key": "…"}.'
+    en="What was sent does not have the form that this address takes; nothing was changed.",
+    fr="L'envoi n'a pas la forme que cette adresse attend ; rien n'a été modifié.",
 )
 
 
@@ -108,14 +109,19 @@ def _add_page(router: APIRouter) -> None:
     # Plain functions: FastAPI runs them in a thread, because they read files.
     @router.get("/hud/keys")
     def page(request: Request) -> Response:
-        return _static(request, "keys.html")
+        return serve_file(request, "keys.html")
 
     @router.get("/hud/static/{name}")
     def static(request: Request, name: str) -> Response:
-        return _static(request, name)
+        return serve_file(request, name)
 
 
-def _static(request: Request, name: str) -> Response:
+def serve_file(request: Request, name: str) -> Response:
+    """A file of ECHO's pages. Blocks: it reads a file.
+
+    Raises:
+        HTTPException: 404.
+    """
     found = static_file(name)
     if found is None:
         raise HTTPException(404)

@@ -121,7 +121,7 @@ class Orchestrator:
         self._catalogue = catalogue
         self._prices = prices
         self._hud = hud
-        self._prompts = prompts
+        self.prompts = prompts
         self._clock = clock
         self.drafter = drafter
         self.pushes = pushes
@@ -131,7 +131,7 @@ class Orchestrator:
         """A streaming response, a `chat.completion` object, or a task's text."""
         if call.task:
             return await self._task(call)
-        call.shared.prompts = await self._prompts.book()
+        call.shared.prompts = await self.prompts.book()
         await run_missing_stages(call)
         if call.streams:
             stream = kept_alive(self._sse(call), call, self._clock)
@@ -296,7 +296,7 @@ class Orchestrator:
         await self._hud.aclose()
         await self._catalogue.aclose()
         await self._backends.aclose()
-        await self._prompts.aclose()
+        await self.prompts.aclose()
 
     def _cached(self, turn: _Turn, files: FileBackend) -> ModelBackend:
         return caching(

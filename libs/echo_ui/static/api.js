@@ -41,8 +41,8 @@ export async function call(method, path, body) {
   if (response.ok && answer !== null) return answer;
   if (response.status === 401) throw new ApiError("signed-out");
   if (response.status === 403) throw new ApiError("forbidden");
+  if (answer?.message?.en) throw new ApiError("told", answer.message, answer.code);
   // Without its routes, Open WebUI answers an unknown path with its own page or with 404 or 405.
   if (response.ok || response.status === 404 || response.status === 405) throw new ApiError("off");
-  if (answer?.message?.en) throw new ApiError("told", answer.message, answer.code);
   throw new ApiError("failed");
 }

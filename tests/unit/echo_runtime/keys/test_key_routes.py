@@ -208,7 +208,7 @@ def expected_types() -> Iterator[dict[str, str]]:
     yield {
         "hud/keys": "text/html; charset=utf-8",
         "hud/static/keys.js": "text/javascript; charset=utf-8",
-        "hud/static/keys.css": "text/css; charset=utf-8",
+        "hud/static/page.css": "text/css; charset=utf-8",
         "hud/static/key.svg": "image/svg+xml",
     }
 
