@@ -9,7 +9,7 @@ from echo_constants import EchoError
 from echo_core.passages import FoundPassage, PassageFilter, SearchMode
 from echo_core.ports import Passage, ShadowStore, UserPassages
 from echo_runtime.history_recall import StemRecall
-from echo_runtime.turn_index import TURN_KIND
+from echo_runtime.turn_index import QUESTION_KIND, TURN_KIND
 
 log = logging.getLogger(__name__)
 
@@ -19,6 +19,14 @@ _SPARE: Final = 4
 
 #: A search that takes longer is given up, and words alone decide. Source: our choice; the first one loads the model.
 WAIT_S: Final = 0.4
+
+#: How and in what it is searched. A name or a number in a long message stands out by its words and drowns in the
+#: meaning of the rest; earlier questions stand apart, or they would come before what answers them.
+_RANKINGS: Final[tuple[tuple[SearchMode, str], ...]] = (
+    ("hybrid", TURN_KIND),
+    ("lexical", TURN_KIND),
+    ("lexical", QUESTION_KIND),
+)
 
 
 class PastRecall:
@@ -52,16 +60,14 @@ class PastRecall:
         return _merged([*(found or ()), by_words], limit)
 
     async def _indexed(self, chat_id: str, text: str, limit: int) -> Sequence[Sequence[Passage]] | None:
-        """What the session memory finds by meaning and words, and by words; None where it does not answer.
-
-        A name or a number in a long message stands out by its words and drowns in the meaning of the rest.
-        """
-        where = PassageFilter(chat_ids=(chat_id,), kinds=(TURN_KIND,))
-        modes: tuple[SearchMode, ...] = ("hybrid", "lexical")
+        """What the session memory finds, in several rankings; None where it does not answer."""
         try:
             async with asyncio.timeout(self._wait_s):
                 rankings = await asyncio.gather(
-                    *(self._mine.search(text, where=where, limit=_SPARE * limit, mode=mode) for mode in modes)
+                    *(
+                        self._mine.search(text, where=_where(chat_id, kind), limit=_SPARE * limit, mode=mode)
+                        for mode, kind in _RANKINGS
+                    )
                 )
         except (EchoError, TimeoutError) as error:
             log.warning("The session memory did not answer: %s", error or type(error).__name__)
@@ -85,6 +91,10 @@ class PastRecall:
             if (shadow := shadows.get(one.passage.source_id)) is not None
             and shadow.invariant_hash == one.passage.meta.get("hash")
         ]
+
+
+def _where(chat_id: str, kind: str) -> PassageFilter:
+    return PassageFilter(chat_ids=(chat_id,), kinds=(kind,))
 
 
 def _merged(rankings: Sequence[Sequence[Passage]], limit: int) -> list[Passage]:

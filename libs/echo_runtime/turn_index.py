@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -23,9 +24,14 @@ from echo_state_manager import SessionStores
 log = logging.getLogger(__name__)
 
 TURN_KIND: Final = "turn"
+#: A passage that only asks: most like a question, and tells least.
+QUESTION_KIND: Final = "question"
 
 #: About the length of a passage: what is said in passing in a long message must not drown in it. Source: our choice.
 PASSAGE_CHARS: Final = 600
+
+#: One sentence that is a question.
+_ONLY_ASKS: Final = re.compile(r"(?:[^.!?…\n]|[.!?…](?=\S))*\?")
 
 #: Messages that are embedded and noted together; what a crash makes be embedded again. Source: our choice.
 BATCH: Final = 8
@@ -143,7 +149,7 @@ class TurnIndex:
         own = [shadow for shadow in shadows if not shadow.message_id.endswith(SHARED_SUFFIX)]
         passages = await to_thread.run_sync(_passages, chat_id, own)
         sources = tuple(shadow.message_id for shadow in own)
-        await mine.delete(PassageFilter(chat_ids=(chat_id,), source_ids=sources, kinds=(TURN_KIND,)))
+        await mine.delete(PassageFilter(chat_ids=(chat_id,), source_ids=sources, kinds=(TURN_KIND, QUESTION_KIND)))
         if passages:
             await mine.put(passages)
         await store.mark_embedded(shadows)
@@ -167,7 +173,7 @@ def _passages(chat_id: str, shadows: Sequence[Shadow]) -> list[Passage]:
         Passage(
             passage_id=f"{chat_id}/turn/{shadow.message_id}/{number}",
             text=text[one.start : one.end],
-            kind=TURN_KIND,
+            kind=QUESTION_KIND if _ONLY_ASKS.fullmatch(text[one.start : one.end]) else TURN_KIND,
             chat_id=chat_id,
             source_id=shadow.message_id,
             position=number,
