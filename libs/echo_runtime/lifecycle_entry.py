@@ -11,7 +11,7 @@ STARTUP: Final = "system.startup.started"
 #: Published when Open WebUI stops.
 SHUTDOWN: Final = "system.shutdown.started"
 _MODULE: Final = "echo_runtime._owui_routes"
-_RETRIEVAL: Final = "echo_runtime.retrieval"
+_BACKGROUND: Final = ("echo_runtime.retrieval", "echo_runtime.nightly")
 
 
 async def on_event(app: Any, name: str, event: Mapping[str, Any], own_id: str) -> None:
@@ -34,6 +34,8 @@ async def on_event(app: Any, name: str, event: Mapping[str, Any], own_id: str) -
     await routes.lifecycle_of(app).handle(name, event, own_id)
     if name == STARTUP:
         await warm_up()
-        (await asyncio.to_thread(adapter, _RETRIEVAL)).begin()
+        for module in _BACKGROUND:
+            (await asyncio.to_thread(adapter, module)).begin()
     elif name == SHUTDOWN:
-        await (await asyncio.to_thread(adapter, _RETRIEVAL)).end()
+        for module in reversed(_BACKGROUND):
+            await (await asyncio.to_thread(adapter, module)).end()
