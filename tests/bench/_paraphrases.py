@@ -3,10 +3,15 @@
 A passage tells one of 16 facts about one of 20 things at one of 9 sites. Its question names thing and fact by other
 words; only the site is the same word, so that at most 30 % of a question's content words stand in its passage. All
 other combinations are distractors, most of which share thing, fact or site with the answer, word for word.
+
+The questions lie in two halves that share no thing, no fact and no site: weights are chosen with one (`tuning`) and
+judged by the other (`held_out`).
 """
 
 import random
 from dataclasses import dataclass
+from itertools import product
+from typing import Final
 
 from echo_memory.lexical import sparse_query
 
@@ -73,12 +78,29 @@ SITES = [
 MOST_SHARED = 0.3
 
 
+#: Where the halves part: things, facts and sites before these belong to the tuning half.
+_PARTED: Final = (10, 8, 4)
+
+_QUESTIONS: Final = {"tuning": 180, "held out": 320}
+
+Question = tuple[str, int]
+
+
 @dataclass(frozen=True, slots=True)
 class Corpus:
     """Passages, and questions with the number of the passage that answers each."""
 
     passages: list[str]
-    questions: list[tuple[str, int]]
+    tuning: list[Question]
+    held_out: list[Question]
+
+    def thinned(self, step: int) -> "Corpus":
+        """The answers and every `step`th of the other passages."""
+        answers = {answer for _, answer in (*self.tuning, *self.held_out)}
+        places = [n for n in range(len(self.passages)) if n in answers or n % step == 0]
+        moved = {old: new for new, old in enumerate(places)}
+        halves = ([(text, moved[n]) for text, n in half] for half in (self.tuning, self.held_out))
+        return Corpus([self.passages[n] for n in places], *halves)
 
 
 def shared(question: str, passage: str) -> float:
@@ -87,20 +109,31 @@ def shared(question: str, passage: str) -> float:
     return len(asked & set(sparse_query(passage).indices)) / len(asked)
 
 
-def make_corpus(seed: int, questions: int = 360) -> Corpus:
-    """All combinations in both languages, shuffled, and as many questions of each language."""
+def make_corpus(seed: int) -> Corpus:
+    """All combinations in both languages, shuffled, and in each half as many questions of each language.
+
+    Args:
+        seed: decides numbers, order and which questions.
+    """
     chance = random.Random(seed)
-    made: list[tuple[str, str]] = []
-    for thing in THINGS:
-        for fact in FACTS:
-            for site in SITES:
-                number = chance.randrange(11, 9999)
-                for place in (0, 2):
-                    question = fact[place].format(t=thing[place], s=site).replace(" de le ", " du ")
-                    made.append((question, fact[place + 1].format(t=thing[place + 1], s=site, n=number)))
+    made: list[tuple[str, str, str]] = []
+    for thing, fact, site in product(range(len(THINGS)), range(len(FACTS)), range(len(SITES))):
+        number = chance.randrange(11, 9999)
+        sides = {n >= parted for n, parted in zip((thing, fact, site), _PARTED, strict=True)}
+        half = "" if len(sides) > 1 else "held out" if sides.pop() else "tuning"
+        for place in (0, 2):
+            words = {"t": THINGS[thing][place], "s": SITES[site]}
+            question = FACTS[fact][place].format(**words).replace(" de le ", " du ")
+            answer = FACTS[fact][place + 1].format(t=THINGS[thing][place + 1], s=SITES[site], n=number)
+            made.append((f"{half} {place}" if half else "", question, answer))
     order = chance.sample(range(len(made)), len(made))
-    passages = [made[i][1] for i in order]
-    fit = [(made[i][0], place) for place, i in enumerate(order) if shared(*made[i]) <= MOST_SHARED]
-    french = [one for one in fit if made[order[one[1]]][1].startswith("À ")]
-    english = [one for one in fit if not made[order[one[1]]][1].startswith("À ")]
-    return Corpus(passages, chance.sample(french, questions // 2) + chance.sample(english, questions // 2))
+    fit: dict[str, list[Question]] = {}
+    for place, i in enumerate(order):
+        half, question, answer = made[i]
+        if half and shared(question, answer) <= MOST_SHARED:
+            fit.setdefault(half, []).append((question, place))
+    tuning, held_out = (
+        [one for place in (0, 2) for one in chance.sample(fit[f"{half} {place}"], count // 2)]
+        for half, count in _QUESTIONS.items()
+    )
+    return Corpus([made[i][2] for i in order], tuning, held_out)
