@@ -10,7 +10,7 @@ required_open_webui_version: 0.10.0
 """
 
 import logging
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
@@ -27,6 +27,19 @@ log = logging.getLogger(__name__)
 class Filter:
     class Valves(BaseModel):
         priority: int = Field(default=30, description="Order among all filters. *Ordre parmi tous les filtres.*")
+        MEMORY_ALLOWED: bool = Field(
+            default=True,
+            description="Users may have ECHO remember things from one conversation to the next. *Les utilisateurs "
+            "peuvent faire retenir des choses d'une conversation à l'autre.*",
+        )
+        MEMORY_READING: Literal["model", "local", "off"] = Field(
+            default="model",
+            description="What is read for memory after a turn: `model` lets MODEL_DISTILLATION look for lasting facts "
+            "in the user's words, one request for several turns; `local` takes only what the user asks to have "
+            "remembered, word for word, on this machine; `off` nothing but what the tool `remember` is told. *Ce qui "
+            "est lu pour la mémoire après une réponse : par un modèle, seulement les demandes explicites (rien ne sort "
+            "de la machine), ou rien.*",
+        )
 
     class UserValves(BaseModel):
         ENABLED: bool = Field(
@@ -34,6 +47,11 @@ class Filter:
             description="Let what is said be searched by meaning, and bring back what bears on my question once a "
             "conversation is long. *Permettre d'y chercher par le sens, et ramener ce qui touche à ma question quand "
             "la conversation est longue.*",
+        )
+        MEMORY: bool = Field(
+            default=True,
+            description="Remember what I say of myself and my work, and use it in later conversations. *Retenir ce que "
+            "je dis de moi et de mon travail, et s'en servir plus tard.*",
         )
 
     def __init__(self) -> None:

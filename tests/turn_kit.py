@@ -19,6 +19,7 @@ from echo_runtime.keys import KeyRing
 from echo_runtime.memory_desk import MemoryDesk
 from echo_runtime.memory_redaction import redact_memories
 from echo_runtime.orchestrator import Orchestrator
+from echo_runtime.remembering import Remembering
 from echo_runtime.turn_index import TurnIndex
 from echo_state_manager import SessionStores
 from echo_state_manager.crypto import master_secret
@@ -48,10 +49,14 @@ class Kit:
         orchestrator: over real adapters.
         sim: what answers.
         turns: the chats in the session memory, None where they are not.
+        memories: what is remembered of users.
     """
 
-    def __init__(self, orchestrator: Orchestrator, sim: RunningSim, turns: TurnIndex | None = None) -> None:
+    def __init__(
+        self, orchestrator: Orchestrator, sim: RunningSim, memories: MemoryDesk, turns: TurnIndex | None = None
+    ) -> None:
         self.orchestrator = orchestrator
+        self.memories = memories
         self.sim = sim
         self.turns = turns
 
@@ -99,6 +104,13 @@ class Kit:
         assert lines[-1] == "[DONE]"
         return [json.loads(line) for line in lines[:-1]]
 
+    @property
+    def remembering(self) -> Remembering:
+        """What brings memories to turns and turns to memory."""
+        found = self.orchestrator._contexts.remembering
+        assert found is not None
+        return found
+
     def bodies(self) -> list[Json]:
         """What the simulator was asked, oldest first; every one of them was a request that Gemini takes."""
         requests = [r for r in self.sim.requests() if "GenerateContent" in r["path"]]
@@ -131,7 +143,7 @@ async def pipe(
         turns=turns,
     )
     orchestrator = assemble(services, {})
-    yield Kit(orchestrator, sim, turns)
+    yield Kit(orchestrator, sim, services.memories, turns)
     if turns is not None:
         await turns.forget()
     await orchestrator.aclose()

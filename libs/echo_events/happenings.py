@@ -18,6 +18,7 @@ HappeningName: TypeAlias = Literal[
     "document_failed",
     "tool_finished",
     "memory_written",
+    "memory_refused",
     "quota_low",
     "connection_restored",
     "level_fell",
@@ -44,6 +45,10 @@ HAPPENINGS: Final[Mapping[HappeningName, Bilingual]] = MappingProxyType(
         "memory_written": Bilingual(
             en="ECHO has noted for later conversations: {memory}",
             fr="ECHO a retenu pour les conversations suivantes : {memory}",
+        ),
+        "memory_refused": Bilingual(
+            en="ECHO did not keep something that was said, for this reason: {why}",
+            fr="ECHO n'a pas retenu une chose qui a été dite, pour cette raison : {why}",
         ),
         "quota_low": Bilingual(
             en="The Gemini quota of {model} is used up for now; until it returns, lighter models may answer.",

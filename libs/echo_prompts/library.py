@@ -29,12 +29,15 @@ PromptName: TypeAlias = Literal[
     "level_plan",
     "checkpoint",
     "checkpoint_review",
+    "memory_reading",
 ]
 PROMPT_NAMES: Final[tuple[PromptName, ...]] = get_args(PromptName)
 
 #: A declaration is sealed once for all writers of a chat, whatever their languages; all tools are declared in English.
-#: What asks for a checkpoint is never shown, and has it written in the language of the conversation, as JSON.
-ENGLISH_ONLY: Final[frozenset[PromptName]] = frozenset({"level_tool", "level_plan", "checkpoint", "checkpoint_review"})
+#: What asks for a checkpoint or for memories is never shown, and has them written in the language of the conversation.
+ENGLISH_ONLY: Final[frozenset[PromptName]] = frozenset(
+    {"level_tool", "level_plan", "checkpoint", "checkpoint_review", "memory_reading"}
+)
 
 #: Why ECHO asks again: the answer broke off, was empty, its call was unreadable, or it called what is not offered.
 NudgeKind = Literal["go_on", "empty", "malformed_call", "unknown_tool"]
@@ -123,6 +126,10 @@ class PromptBook:
     def checkpoint_review(self) -> str:
         """The system instruction for the second look at a checkpoint."""
         return self.text("checkpoint_review", "en")
+
+    def memory_reading(self) -> str:
+        """The system instruction for reading messages for what to remember."""
+        return self.text("memory_reading", "en")
 
 
 #: The texts as they come with ECHO.

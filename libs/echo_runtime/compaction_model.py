@@ -1,10 +1,9 @@
 """Has a model sum up what a chat no longer sends, and trusts nothing of it unseen."""
 
-import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from echo_constants import EchoError
 from echo_core.compaction_checkpoint import ANSWER_SCHEMA, BYTES_A_TOKEN, Checkpoint, of_answer
@@ -12,19 +11,10 @@ from echo_core.compaction_extract import extract
 from echo_core.compaction_records import Method
 from echo_core.compaction_transcript import Said, chunks, transcript
 from echo_core.compaction_verify import REVIEW_SCHEMA, Fault, reviewed, verify
-from echo_core.ports import GenerateRequest, ModelBackend
+from echo_core.ports import ModelBackend
 from echo_prompts import SHIPPED, PromptBook
-from echo_protocol import (
-    Backend,
-    ModelInfo,
-    StreamProcessor,
-    UnreadableChunk,
-    UnreadablePart,
-    content_json,
-    generation_settings,
-    request_json,
-    text_part,
-)
+from echo_protocol import Backend, ModelInfo, UnreadableChunk, UnreadablePart
+from echo_runtime.model_questions import Interviewer
 
 log = logging.getLogger(__name__)
 
@@ -33,8 +23,6 @@ CALL_LIMIT_S: Final = 120.0
 #: Share of the model's window that one stretch may fill, in characters for each token of it. Source: our choice; a
 #: token has about four characters of English and two to three of other languages and code.
 _CHARS_A_WINDOW_TOKEN: Final = 1.2
-#: Source: our choice.
-_EFFORT: Final = "low"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,10 +59,8 @@ class Summariser:
         *,
         call_limit_s: float = CALL_LIMIT_S,
     ) -> None:
-        self._model = model
+        self._interviewer = Interviewer(model, backend_name, call_limit_s)
         self._prompts = prompts
-        self._model_id = model.backend_id(backend_name)
-        self._call_limit_s = call_limit_s
 
     async def condense(
         self, backend: ModelBackend | None, messages: Sequence[Said], before: Checkpoint, size_bytes: int
@@ -92,7 +78,7 @@ class Summariser:
         """
         faults: list[Fault] = []
         method: Method = "model" if backend is not None else "extract"
-        for stretch in chunks(messages, int(self._model.window_tokens * _CHARS_A_WINDOW_TOKEN)):
+        for stretch in chunks(messages, int(self._interviewer.model.window_tokens * _CHARS_A_WINDOW_TOKEN)):
             written = None
             if backend is not None:
                 try:
@@ -104,7 +90,7 @@ class Summariser:
                 method = "extract"
                 written = extract(stretch, before, size_bytes)
             before = written
-        told = self._model_id if method == "model" else ""
+        told = self._interviewer.model_id if method == "model" else ""
         return Condensed(checkpoint=before, method=method, model_id=told, faults=tuple(dict.fromkeys(faults)))
 
     async def _written(
@@ -118,43 +104,22 @@ class Summariser:
         """What the model wrote, looked at twice; None when it does not hold."""
         asked = f"{_former(before)}\n<messages>\n{transcript(stretch)}\n</messages>"
         how = self._prompts.checkpoint(size_bytes // BYTES_A_TOKEN)
-        answer = await self._ask(backend, how, asked, ANSWER_SCHEMA)
+        answer = await self._interviewer.ask(backend, how, asked, ANSWER_SCHEMA)
         if answer is None:
             faults.append("cut_off")
             return None
         verdict = verify(of_answer(answer), stretch, before, size_bytes)
         faults += verdict.faults
         if verdict.checkpoint is None:
-            log.warning("a checkpoint of %s was refused: %s", self._model_id, ", ".join(verdict.faults))
+            log.warning("a checkpoint of %s was refused: %s", self._interviewer.model_id, ", ".join(verdict.faults))
             return None
         new = "\n".join(f"{name}: {text}" for name, text in verdict.checkpoint.lines())
         seen = f"{asked}\n<new_checkpoint>\n{new}\n</new_checkpoint>"
-        review = await self._ask(backend, self._prompts.checkpoint_review(), seen, REVIEW_SCHEMA)
+        review = await self._interviewer.ask(backend, self._prompts.checkpoint_review(), seen, REVIEW_SCHEMA)
         if review is None:
             return verdict.checkpoint
         again = verify(reviewed(verdict.checkpoint, review), stretch, before, size_bytes)
         return again.checkpoint or verdict.checkpoint
-
-    async def _ask(self, backend: ModelBackend, system: str, text: str, schema: Any) -> str | None:
-        """The answer's text, None when it did not come to its end."""
-        wish = {
-            "reasoning_effort": _EFFORT,
-            "response_format": {"type": "json_schema", "json_schema": {"schema": schema}},
-        }
-        request = GenerateRequest(
-            model=self._model_id,
-            body_json=request_json(
-                contents=[content_json("user", [text_part(text)])],
-                system_instruction=content_json("user", [text_part(system)]),
-                generation_config=generation_settings(self._model, wish, include_thoughts=False).config,
-            ),
-        )
-        async with asyncio.timeout(self._call_limit_s):
-            answer = await backend.generate(request)
-        stream = StreamProcessor()
-        stream.process(answer)
-        result = stream.finish()
-        return result.text if result.outcome == "complete" else None
 
 
 def _former(before: Checkpoint) -> str:

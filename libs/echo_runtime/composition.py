@@ -9,6 +9,7 @@ from typing import Final
 from weakref import WeakKeyDictionary
 
 from echo_core.ports import Clock
+from echo_events import Happening
 from echo_http import SystemClock
 from echo_logger import mask_own_records
 from echo_paths import EchoPaths
@@ -29,12 +30,14 @@ from echo_runtime.levels import Levels
 from echo_runtime.live_catalogue import LiveCatalogue
 from echo_runtime.local_quota import LocalQuota
 from echo_runtime.memory_desk import MemoryDesk
+from echo_runtime.memory_reading import MemoryReader
 from echo_runtime.memory_redaction import redact_memories
 from echo_runtime.metering import PriceList
 from echo_runtime.orchestrator import Orchestrator
 from echo_runtime.prompt_desk import PromptDesk
 from echo_runtime.pushing import Pushes
 from echo_runtime.recovery import Recovery
+from echo_runtime.remembering import Remembering
 from echo_runtime.retrieval import document_index, passages
 from echo_runtime.scopes import Scopes
 from echo_runtime.stores import ChatStores
@@ -158,6 +161,7 @@ def assemble(shared: Services, env: Mapping[str, str]) -> Orchestrator:
             BACKEND,
             shared.documents,
             Valley(shared.turns),
+            _remembering(shared, levels, pushes),
         ),
         scopes=scopes,
         catalogue=live,
@@ -168,4 +172,18 @@ def assemble(shared: Services, env: Mapping[str, str]) -> Orchestrator:
         drafter=drafter,
         pushes=pushes,
         env_base_url=env.get("GEMINI_BASE_URL", ""),
+    )
+
+
+def _remembering(shared: Services, levels: Levels, pushes: Pushes) -> Remembering:
+    async def push(happening: Happening, event_id: str, user_id: str) -> None:
+        await pushes.push(happening, event_id=event_id, user_id=user_id)
+
+    return Remembering(
+        shared.memories,
+        MemoryReader(shared.memories, shared.memories.stores, shared.sessions),
+        partial(levels.model, "DISTILLATION"),
+        BACKEND,
+        push,
+        shared.clock,
     )

@@ -37,6 +37,7 @@ from echo_runtime.drawing import NOT_ALLOWED, may_draw, recent
 from echo_runtime.google_tools import position_of
 from echo_runtime.history import ASKED_KEY, HistoryBuilder, Rebuilt
 from echo_runtime.levels import LEVEL_KEY, Levels
+from echo_runtime.remembering import Remembering
 from echo_runtime.scopes import Reader
 from echo_runtime.settings import Settings
 from echo_runtime.told import sealed_key
@@ -102,6 +103,7 @@ class ContextBuilder:
         backend_name: whose model ids are used.
         documents: reads what API callers attach; None where only what is text already counts.
         valley: brings back what was said long before.
+        remembering: brings back what was said in other chats.
     """
 
     def __init__(
@@ -114,6 +116,7 @@ class ContextBuilder:
         backend_name: Backend,
         documents: DocumentDesk | None = None,
         valley: Valley | None = None,
+        remembering: Remembering | None = None,
     ) -> None:
         self._levels = levels
         self._histories = histories
@@ -123,6 +126,7 @@ class ContextBuilder:
         self.backend_name = backend_name
         self._documents = documents
         self.valley = valley or Valley()
+        self.remembering = remembering
 
     def model(self, level: str) -> ModelInfo:
         """The model behind an abstract level (`LITE`, `FLASH`, `PRO`)."""
@@ -197,6 +201,8 @@ class ContextBuilder:
         """What stands around the conversation of a chat, with what was said long before and bears on the question."""
         window_tokens = min(settings.max_context_tokens, model.window_tokens)
         past = await self.valley.recalled(call, store, history, window_tokens)
+        if self.remembering is not None:
+            past += await self.remembering.recalled(call, history)
         return await self._briefings.brief(call, store, history, tools, model, settings, past)
 
     async def frame(self, call: PipeCall, store: ShadowStore) -> Frame:

@@ -63,7 +63,7 @@ class MemoryDesk:
     def __init__(
         self, stores: MemoryStores, passages: Callable[[], VectorStore], clock: Clock, redact: Redact | None = None
     ) -> None:
-        self._stores = stores
+        self.stores = stores
         self._passages = passages
         self._clock = clock
         self._redact = redact
@@ -84,7 +84,7 @@ class MemoryDesk:
         why = await to_thread.run_sync(refusal, proposal.fact, said)
         if why is not None:
             raise REFUSALS[why]
-        store = await self._stores.of(user_id)
+        store = await self.stores.of(user_id)
         for _ in range(_TRIES):
             seen = await store.snapshot()
             plan = partial(keep, seen.current, proposal, _new_id(), int(self._clock.now_s()))
@@ -96,8 +96,8 @@ class MemoryDesk:
 
     async def recall(self, user_id: str, query: str, limit: int) -> list[Recalled]:
         """The memories that bear on a question, best first; none where nothing can be searched, told in the log."""
-        store = await self._stores.of(user_id)
-        if not (await store.snapshot()).current:
+        store = await self.stores.of(user_id)
+        if not await store.holds_any():
             return []
         try:
             await self._index(user_id, store)
@@ -121,7 +121,7 @@ class MemoryDesk:
         Returns:
             The ids of all that is gone; ids that are not the user's are no error.
         """
-        store = await self._stores.of(user_id)
+        store = await self.stores.of(user_id)
         gone = await store.delete(memory_ids)
         if gone:
             await self._mine(user_id).delete(PassageFilter(passage_ids=tuple(gone)))
@@ -131,7 +131,7 @@ class MemoryDesk:
 
     async def get(self, user_id: str, memory_id: str) -> Memory:
         """One memory. Raises NoSuchMemoryError."""
-        found = await (await self._stores.of(user_id)).by_id([memory_id])
+        found = await (await self.stores.of(user_id)).by_id([memory_id])
         if memory_id not in found:
             raise NoSuchMemoryError
         return found[memory_id]
@@ -171,25 +171,25 @@ class MemoryDesk:
     async def list_memories(self, user_id: str, query: str = "", offset: int = 0, limit: int = 50) -> MemoryPage:
         """The user's memories that hold, the newest first; of a query, those that have its words."""
         words = fold(query).split()
-        current = (await (await self._stores.of(user_id)).snapshot()).current
+        current = (await (await self.stores.of(user_id)).snapshot()).current
         matching = [memory for memory in current if all(word in fold(memory.text) for word in words)]
         matching.sort(key=lambda memory: (not memory.pinned, -memory.reinforced_at_s, memory.id))
         return MemoryPage(memories=tuple(matching[offset : offset + limit]), total=len(matching))
 
     async def history(self, user_id: str, memory_id: str) -> list[Memory]:
         """A memory and what it took the place of, newest first. Raises NoSuchMemoryError."""
-        line = await (await self._stores.of(user_id)).line(memory_id)
+        line = await (await self.stores.of(user_id)).line(memory_id)
         if not line:
             raise NoSuchMemoryError
         return line
 
     async def everything(self, user_id: str) -> list[Memory]:
         """All of a user's memories with their history, oldest first: what an export holds."""
-        return await (await self._stores.of(user_id)).everything()
+        return await (await self.stores.of(user_id)).everything()
 
     async def tidy(self, user_id: str) -> tuple[int, int]:
         """The nightly work for one user: forget what has expired, fuse what was observed; how many of each."""
-        store = await self._stores.of(user_id)
+        store = await self.stores.of(user_id)
         now_s = int(self._clock.now_s())
         expired = [memory.id for memory in (await store.snapshot()).current if memory.has_expired(now_s)]
         if expired:
@@ -207,21 +207,21 @@ class MemoryDesk:
 
     async def purge_user(self, user_id: str) -> None:
         """Let go of a user who is gone; his folder and vectors are removed by others."""
-        await self._stores.purge_user(user_id)
+        await self.stores.purge_user(user_id)
 
     async def users(self) -> list[str]:
         """Everybody of whom anything is remembered."""
-        return await self._stores.users()
+        return await self.stores.users()
 
     async def close(self) -> None:
         """Close the files."""
-        await self._stores.close()
+        await self.stores.close()
 
     def _mine(self, user_id: str) -> UserPassages:
         return self._passages().of(user_id, META_ARTIFACTS)
 
     async def _rewritten(self, user_id: str, memory: Memory, *former: Memory) -> Memory:
-        store = await self._stores.of(user_id)
+        store = await self.stores.of(user_id)
         for _ in range(_TRIES):
             seen = await store.snapshot()
             if await store.change(seen.revision, [memory, *former]):

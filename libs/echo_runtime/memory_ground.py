@@ -14,21 +14,25 @@ from anyio import to_thread
 
 from echo_constants import Bilingual, EchoError
 from echo_constants.errors import Audience
-from echo_core.memories import Provenance
+from echo_core.memories import Fact, Provenance
 from echo_core.ports import Clock
 from echo_memory.screening import own_words
 from echo_paths.layout import TEMPORARY_PREFIXES
 from echo_protocol import TextPart, parse_contents
+from echo_runtime.turn_context import METADATA_KEY, TurnContext
 from echo_runtime.writers import WRITERS_KEY
 from echo_state_manager import SessionStores
 
 #: Words by which a user has something remembered. Source: our choice.
-_ORDER: Final = re.compile(
-    r"\b(?:remember|memori[sz]e|keep\s+in\s+mind|don.?t\s+forget|never\s+forget|note\s+(?:that|down)|make\s+a\s+note|"
-    r"retiens|retenez|retenir|souviens-toi|souvenez-vous|mémorise[rz]?|n.oublie[sz]?\s+(?:pas|jamais)|note[sz]?\s+que|"
-    r"garde[sz]?\s+(?:ça\s+|cela\s+)?en\s+(?:tête|mémoire))\b",
-    re.IGNORECASE,
+_ORDER_WORDS: Final = (
+    r"(?:remember|memori[sz]e|keep\s+in\s+mind|don.?t\s+forget|never\s+forget|note|make\s+a\s+note|retiens|retenez|"
+    r"souviens-toi|souvenez-vous|mémorise[rz]?|n.oublie[sz]?\s+(?:pas|jamais)|note[sz]?|"
+    r"garde[sz]?\s+(?:ça\s+|cela\s+)?en\s+(?:tête|mémoire))"
 )
+_ORDER: Final = re.compile(
+    rf"(?<![\w])(?<!\bI )(?<!you ){_ORDER_WORDS}\b(?!\s+(?:when|how|why|if|quand|si)\b)", re.IGNORECASE
+)
+_ORDERED: Final = re.compile(rf"\b{_ORDER_WORDS}\s*(?:that|:|que\s|qu.)\s*(?P<what>[^.!?\n]{{3,}})", re.IGNORECASE)
 
 #: Earlier messages of the user in which "remember that" may find what it means. Source: our choice.
 _EARLIER: Final = 12
@@ -97,14 +101,16 @@ class MemoryGround:
         content = message.get("content") if isinstance(message, Mapping) else ""
         current = own_words(content if isinstance(content, str) else "")
         earlier: list[str] = []
-        if not user_id or chat_id.startswith(TEMPORARY_PREFIXES):
+        shared = told.get(METADATA_KEY)
+        off = isinstance(shared, TurnContext) and not shared.memory.on
+        if off or not user_id or chat_id.startswith(TEMPORARY_PREFIXES):
             raise NoMemoryHereError
         if chat_id:
             earlier = await self._earlier(user_id, chat_id)
         source = Provenance(
             chat_id=chat_id, message_id=str(told.get("user_message_id") or ""), at_s=int(self._clock.now_s())
         )
-        return Ground(source=source, said=(*earlier, current), orders=bool(_ORDER.search(current)))
+        return Ground(source=source, said=(*earlier, current), orders=orders(current))
 
     async def _earlier(self, user_id: str, chat_id: str) -> list[str]:
         """The user's last messages in a chat that is his alone."""
@@ -118,6 +124,16 @@ class MemoryGround:
             shadows = await store.get_message_shadows(list(await store.message_ids())[-_LOOKED_AT:])
         asked = [shadow.contents_json for shadow in shadows.values() if shadow.role == "user"][-_EARLIER:]
         return await to_thread.run_sync(lambda: [own_words(said_in(contents)) for contents in asked])
+
+
+def orders(words: str) -> bool:
+    """Whether the user asks to have something remembered."""
+    return bool(_ORDER.search(words))
+
+
+def ordered(words: str) -> list[Fact]:
+    """What the user asks to have remembered, in his own words: "remember that …"."""
+    return [Fact(text=found["what"].strip()) for found in _ORDERED.finditer(words)]
 
 
 def said_in(contents_json: bytes) -> str:

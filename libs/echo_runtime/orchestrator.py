@@ -5,6 +5,7 @@ import secrets
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from starlette.responses import StreamingResponse
@@ -42,6 +43,7 @@ from echo_runtime.media import OwuiMediaStore
 from echo_runtime.metering import PriceList
 from echo_runtime.prompt_desk import PromptDesk
 from echo_runtime.pushing import Pushes
+from echo_runtime.remembering import settle_use
 from echo_runtime.scopes import Scopes
 from echo_runtime.sealing import AnswerSealer
 from echo_runtime.settings import Settings, settings_of
@@ -133,6 +135,7 @@ class Orchestrator:
             return await self._task(call)
         call.shared.prompts = await self.prompts.book()
         await run_missing_stages(call)
+        settle_use(call)
         if call.streams:
             stream = kept_alive(self._sse(call), call, self._clock)
             return StreamingResponse(stream, media_type="text/event-stream")
@@ -278,13 +281,18 @@ class Orchestrator:
         finally:
             await waits.over()
             hud.over(sealer.record.rounds)
-            await self._index_soon(call)
+            await self._take_in(call, shared=prepared.history.shared)
             self._catalogue.refresh_soon(settings.base_url, endpoint.client.list_models)
 
-    async def _index_soon(self, call: PipeCall) -> None:
-        """Let the session memory of the chat's owner take what was said."""
+    async def _take_in(self, call: PipeCall, *, shared: bool) -> None:
+        """Let the session memory of the chat's owner take what was said, and the user's own memory what is lasting."""
         if call.is_saved:
             self._contexts.valley.soon(call, await self._stores.owner(call))
+        if self._contexts.remembering is not None:
+            self._contexts.remembering.turn_is_over(call, shared=shared, backend=partial(self._client, call))
+
+    async def _client(self, call: PipeCall) -> ModelBackend:
+        return (await self._backends.for_call(call, self._settings(call))).client
 
     @property
     def hud(self) -> Hud:
@@ -293,6 +301,8 @@ class Orchestrator:
 
     async def aclose(self) -> None:
         """End what runs between turns and the connections to Gemini."""
+        if self._contexts.remembering is not None:
+            await self._contexts.remembering.aclose()
         await self._hud.aclose()
         await self._catalogue.aclose()
         await self._backends.aclose()

@@ -24,6 +24,7 @@ from echo_memory.points import PointStore
 from echo_paths import EchoPaths
 from echo_runtime import _owui, push_event
 from echo_runtime.document_index import DOCUMENT_KIND, DocumentIndex, Indexable
+from echo_runtime.memory_desk import MemoryDesk
 
 log = logging.getLogger(__name__)
 
@@ -157,6 +158,12 @@ async def _stop_turns(*, user_id: str = "", chat_id: str = "") -> None:
         await turns.forget(user_id=user_id, chat_id=chat_id)
 
 
+def _memories() -> MemoryDesk:
+    from echo_runtime.composition import services
+
+    return services().memories
+
+
 def _anything_kept() -> bool:
     """Whether vectors can be there; a look must not make the folder or load the engine."""
     from echo_runtime.composition import services
@@ -178,6 +185,7 @@ class VectorPurge:
         """Remove everything of a user."""
         await document_index().forget(user_id=user_id)
         await _stop_turns(user_id=user_id)
+        await _memories().purge_user(user_id)
         if _anything_kept():
             await passages().delete_user(user_id)
 

@@ -15,7 +15,7 @@ from echo_runtime.call import Emitter, PipeCall, request_locale
 from echo_runtime.display import display_of
 from echo_runtime.environment import machine
 from echo_runtime.loading import orchestrator
-from echo_runtime.turn_context import DRAFT_KEY, OWN_CONTEXT, Heartbeat, TurnContext, shared_context
+from echo_runtime.turn_context import DRAFT_KEY, OWN_CONTEXT, Heartbeat, MemoryUse, TurnContext, shared_context
 
 log = logging.getLogger(__name__)
 
@@ -70,6 +70,15 @@ async def _left_to_pipe(given: StageInput, shared: TurnContext) -> None:
     """The pipe does the work, since it alone knows what is sent and sealed; it looks whether this was switched off."""
 
 
+async def _use_memory(given: StageInput, shared: TurnContext) -> None:
+    """The pipe recalls and indexes; here is said what it may do with the user's memory."""
+    reading = str(given.options.get("MEMORY_READING", "model"))
+    shared.memory = MemoryUse(
+        on=bool(given.options.get("MEMORY_ALLOWED", True) and given.options.get("MEMORY", True)),
+        reading="local" if reading == "local" else "off" if reading == "off" else "model",
+    )
+
+
 async def _prepare_question(given: StageInput, shared: TurnContext) -> None:
     call = PipeCall(
         body=given.body,
@@ -98,7 +107,7 @@ STAGES: Final[Mapping[str, Stage]] = {
     "user_native_context_filter": _anchor_user,
     "context_compaction_filter": _left_to_pipe,
     OWN_CONTEXT: _prepare_question,
-    "conversation_rag_filter": _left_to_pipe,
+    "conversation_rag_filter": _use_memory,
     "app_drawer_filter": _place_gauge,
 }
 

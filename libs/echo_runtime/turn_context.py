@@ -55,6 +55,23 @@ class Anchors:
     places: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
 
 
+#: What is read for memory after a turn: what a model finds, orders word for word without any model, or nothing.
+MemoryReading = Literal["model", "local", "off"]
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryUse:
+    """What a turn may do with its user's memory.
+
+    Args:
+        on: whether memories are recalled and kept at all.
+        reading: what is read for memory after it.
+    """
+
+    on: bool = True
+    reading: MemoryReading = "model"
+
+
 #: Where the user sees the Context Gauge: in the page, as a line under each answer, or nowhere.
 Display = Literal["page", "line", "off"]
 
@@ -70,6 +87,7 @@ class TurnContext:
         heartbeat: None = the turn may be silent.
         anchors: the person, time and place of the turn.
         display: where the Context Gauge is shown.
+        memory: what may be done with the user's memory.
         prompts: the words in which ECHO speaks to the model.
         waits: whether a line of status says at present what the turn waits for.
         waits_begun: how many such lines there were.
@@ -81,6 +99,7 @@ class TurnContext:
     heartbeat: Heartbeat | None = None
     anchors: Anchors = field(default_factory=Anchors)
     display: Display = "page"
+    memory: MemoryUse = field(default_factory=MemoryUse)
     prompts: PromptBook = SHIPPED
     waits: bool = False
     waits_begun: int = 0

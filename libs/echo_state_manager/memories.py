@@ -104,6 +104,11 @@ class MemoryStore:
 
         return await database.read(job)
 
+    async def holds_any(self) -> bool:
+        """Whether anything is remembered; cheap enough for every turn."""
+        database = await self._open(make=False)
+        return database is not None and bool(await database.rows("SELECT 1 FROM memories LIMIT 1"))
+
     async def everything(self) -> list[Memory]:
         """What holds and what it took the place of, oldest first."""
         return await self._read(f"{_SELECT} ORDER BY created_at, id")

@@ -51,10 +51,14 @@ def _place(item: pytest.Item) -> int:
 
 @pytest.fixture(scope="session")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    """Open WebUI with ECHO on the simulator, pinned to FLASH: one request a question, and always the same model."""
+    """Open WebUI with ECHO on the simulator, pinned to FLASH: one request a question, and always the same model.
+
+    What users say is not read for memory, which would be a request of its own after a silence.
+    """
     stack = Live(tmp_path_factory.mktemp("live"), functions_root=FUNCTIONS_ROOT)
     stack.start()
-    with stack.valves(MODEL_SELECTION="FLASH"):
+    quiet = stack.valves("conversation_rag_filter", MEMORY_READING="off")
+    with stack.valves(MODEL_SELECTION="FLASH"), quiet:
         yield stack
     stack.stop()
 

@@ -86,6 +86,7 @@ const PURPOSES = {
   level_plan: ["Declares that tool's plan for the next model.", "Déclare le plan que cet outil laisse au modèle suivant."],
   checkpoint: ["Asks for the summary when a long chat is condensed.", "Demande le résumé quand une longue discussion est condensée."],
   checkpoint_review: ["Asks for the second look at that summary.", "Demande la relecture de ce résumé."],
+  memory_reading: ["Asks what of a user's words is worth remembering.", "Demande ce qui, dans les mots de l'utilisateur, mérite d'être retenu."],
 };
 
 export function purposeOf(name, locale) {

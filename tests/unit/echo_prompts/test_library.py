@@ -52,6 +52,7 @@ SNAPSHOTS = {
     ("level_plan", "en"): (1, "9d286dac190d"),
     ("checkpoint", "en"): (1, "c99c5aeb1b07"),
     ("checkpoint_review", "en"): (1, "aad0c3c85827"),
+    ("memory_reading", "en"): (1, "c94df2f6de20"),
 }
 
 
