@@ -16,13 +16,14 @@ from echo_paths import EchoPaths
 from echo_runtime._owui_hud import any_is_echo, display_for
 from echo_runtime.backends import is_simulator
 from echo_runtime.compaction_desk import desk
-from echo_runtime.hud_host import own_chat, running_hud, running_prompts
+from echo_runtime.hud_host import own_chat, running_hud, running_memories, running_prompts
 from echo_runtime.hud_routes import HudHost, build_hud_routes
 from echo_runtime.key_probe import GeminiKeyProbe
 from echo_runtime.key_routes import build_routes
 from echo_runtime.key_service import KeyService
 from echo_runtime.keys import GEMINI_KEY_VARIABLE, KeyRing
 from echo_runtime.lifecycle import PIPE_ID, Lifecycle
+from echo_runtime.memory_routes import build_memory_routes
 from echo_runtime.page_loader import LOADER_PATH, loader_response
 from echo_runtime.prompt_routes import build_prompt_routes
 from echo_runtime.purge import Purger
@@ -104,6 +105,7 @@ class OwuiHost:
             service, self._identity, user=get_verified_user, admin=get_admin_user, active=self._require_active
         )
         routes += build_prompt_routes(running_prompts, user=get_verified_user, active=self._require_active)
+        routes += build_memory_routes(running_memories, user=get_verified_user, active=self._require_active)
         routes += self._hud_routes()
         for route in routes:
             setattr(route, _MARK, _OWNER)

@@ -7,6 +7,7 @@ from echo_core.ports import ShadowStore
 from echo_runtime import _owui
 from echo_runtime.hud import Hud
 from echo_runtime.loading import orchestrator
+from echo_runtime.memory_desk import MemoryDesk
 from echo_runtime.prompt_desk import PromptDesk
 
 
@@ -18,6 +19,13 @@ async def running_hud() -> Hud:
 async def running_prompts() -> PromptDesk:
     """The prompts of this event loop. Raises as `orchestrator`."""
     return (await orchestrator()).prompts
+
+
+async def running_memories() -> MemoryDesk:
+    """What is remembered of users, on this event loop."""
+    from echo_runtime.composition import services  # heavy: only where a runtime is there
+
+    return services().memories
 
 
 @asynccontextmanager

@@ -145,7 +145,7 @@ class MemoryStore:
             return []
 
         async def job(tx: Transaction) -> list[str]:
-            gone = [row[0] for row in await tx.rows(f"{_LINE} SELECT id FROM line", (json_ids(list(ids)),))]
+            gone = [row[0] for row in await tx.rows(f"{_LINE} SELECT DISTINCT id FROM line", (json_ids(list(ids)),))]
             await tx.rows("DELETE FROM memories WHERE id IN (SELECT value FROM json_each(?))", (json_ids(gone),))
             await tx.rows("UPDATE revision SET number = number + 1")
             return gone

@@ -21,6 +21,7 @@ export function openDrawer({ root, data, texts, format, chatId }) {
     data?.compaction && chatId ? button(texts.undo, texts.undoHint, () => undone(data, texts, tell)) : null,
     ...texts.asks.map(([name, question]) => button(name, texts.askHint, () => asked(question, body.closest("dialog")))),
     chatId ? button(texts.export, texts.exportHint, () => exported(chatId, texts, tell)) : null,
+    link(texts.memory, texts.memoryHint, "/echo/hud/memory"),
     link(texts.keys, texts.keysHint, "/echo/hud/keys"),
   ];
   body.append(
