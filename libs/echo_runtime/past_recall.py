@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from echo_constants import EchoError
@@ -20,12 +21,13 @@ _SPARE: Final = 4
 #: A search that takes longer is given up, and words alone decide. Source: our choice; the first one loads the model.
 WAIT_S: Final = 0.4
 
-#: How and in what it is searched. A name or a number in a long message stands out by its words and drowns in the
-#: meaning of the rest; earlier questions stand apart, or they would come before what answers them.
-_RANKINGS: Final[tuple[tuple[SearchMode, str], ...]] = (
-    ("hybrid", TURN_KIND),
-    ("lexical", TURN_KIND),
-    ("lexical", QUESTION_KIND),
+#: How and in what it is searched: all, what the user told, and what was only asked. A name or number in a long message
+#: stands out by its words and drowns in the meaning of the rest; earlier questions, and answers that repeat them, are
+#: most like a question and would come before what the user told.
+_RANKINGS: Final[tuple[tuple[SearchMode, PassageFilter], ...]] = (
+    ("hybrid", PassageFilter(kinds=(TURN_KIND,))),
+    ("lexical", PassageFilter(kinds=(TURN_KIND,), meta={"role": "user"})),
+    ("lexical", PassageFilter(kinds=(QUESTION_KIND,))),
 )
 
 
@@ -61,18 +63,21 @@ class PastRecall:
 
     async def _indexed(self, chat_id: str, text: str, limit: int) -> Sequence[Sequence[Passage]] | None:
         """What the session memory finds, in several rankings; None where it does not answer."""
+        wheres = [(mode, replace(where, chat_ids=(chat_id,))) for mode, where in _RANKINGS]
+        found = await asyncio.gather(*(self._ranking(text, mode, where, _SPARE * limit) for mode, where in wheres))
+        answered = [ranking for ranking in found if ranking is not None]
+        return [await self._current(ranking) for ranking in answered] if answered else None
+
+    async def _ranking(
+        self, text: str, mode: SearchMode, where: PassageFilter, limit: int
+    ) -> Sequence[FoundPassage] | None:
+        """One search; where the embedder is slow, those by words answer all the same."""
         try:
             async with asyncio.timeout(self._wait_s):
-                rankings = await asyncio.gather(
-                    *(
-                        self._mine.search(text, where=_where(chat_id, kind), limit=_SPARE * limit, mode=mode)
-                        for mode, kind in _RANKINGS
-                    )
-                )
+                return await self._mine.search(text, where=where, limit=limit, mode=mode)
         except (EchoError, TimeoutError) as error:
             log.warning("The session memory did not answer: %s", error or type(error).__name__)
             return None
-        return [await self._current(found) for found in rankings]
 
     async def _current(self, found: Sequence[FoundPassage]) -> list[Passage]:
         """Those whose message is on the chain and still says so."""
@@ -91,10 +96,6 @@ class PastRecall:
             if (shadow := shadows.get(one.passage.source_id)) is not None
             and shadow.invariant_hash == one.passage.meta.get("hash")
         ]
-
-
-def _where(chat_id: str, kind: str) -> PassageFilter:
-    return PassageFilter(chat_ids=(chat_id,), kinds=(kind,))
 
 
 def _merged(rankings: Sequence[Sequence[Passage]], limit: int) -> list[Passage]:
