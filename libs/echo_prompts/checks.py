@@ -1,6 +1,6 @@
 """What an administrator's text must be, so that ECHO can work with it.
 
-EchoError
+ConfigError
 ├── UnknownPromptError   there is no such text, or not in that language
 └── PromptRefusedError   the text would not work
 """
@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from echo_constants import Bilingual, EchoError
+from echo_constants import Bilingual, ConfigError
 from echo_prompts.library import PROMPT_NAMES, PromptKey, PromptName, locales_of
 
 #: Sent with every request, so it must not be a book. Source: our choice, about 8,000 tokens.
@@ -31,7 +31,7 @@ NEEDED: Final[Mapping[PromptName, str]] = {
 }
 
 
-class UnknownPromptError(EchoError):
+class UnknownPromptError(ConfigError):
     """There is no text of this name, or not in this language."""
 
     code = "prompt_unknown"
@@ -44,7 +44,7 @@ class UnknownPromptError(EchoError):
     )
 
 
-class PromptRefusedError(EchoError):
+class PromptRefusedError(ConfigError):
     """A text that ECHO could not work with; nothing was changed."""
 
     code = "prompt_refused"

@@ -98,10 +98,10 @@ class MemoryGround:
         told = metadata or {}
         chat_id = str(told.get("chat_id") or "")
         message = told.get("user_message")
-        content = message.get("content") if isinstance(message, Mapping) else ""
+        shared = told.get(METADATA_KEY)
+        content = message.get("content") if isinstance(message, Mapping) else getattr(shared, "asked", "")
         current = own_words(content if isinstance(content, str) else "")
         earlier: list[str] = []
-        shared = told.get(METADATA_KEY)
         off = isinstance(shared, TurnContext) and not shared.memory.on
         if off or not user_id or chat_id.startswith(TEMPORARY_PREFIXES):
             raise NoMemoryHereError

@@ -1,6 +1,6 @@
 """An administrator's own prompts: shown, tried, put in place of the shipped ones, taken back.
 
-EchoError
+ConfigError
 └── NoSuchVersionError   a prompt has no version of that number
 """
 
@@ -9,7 +9,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from echo_constants import Bilingual, EchoError, StateError
+from echo_constants import Bilingual, ConfigError, StateError
 from echo_prompts import (
     PROMPT_NAMES,
     SHIPPED,
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 _EXAMPLE_MODEL = ("gemini-…", "Google AI Studio")
 
 
-class NoSuchVersionError(EchoError):
+class NoSuchVersionError(ConfigError):
     """A prompt has no version of that number; nothing was changed."""
 
     code = "prompt_version_unknown"

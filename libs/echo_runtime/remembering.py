@@ -156,8 +156,11 @@ class Remembering:
 def settle_use(call: PipeCall) -> None:
     """Switch memory off for a turn where the filter is off, or where what is kept has to be encrypted.
 
-    Vectors and the texts beside them lie on the disk as they are.
+    Vectors and the texts beside them lie on the disk as they are. Tools find what the user wrote in the shared context,
+    since callers of the API send no message of their own beside the request.
     """
+    asked = [message.get("content") for message in call.body.get("messages") or [] if message.get("role") == "user"]
+    call.shared.asked = asked[-1] if asked and isinstance(asked[-1], str) else ""
     if not is_on(call) or bool(getattr(call.valves, "ENCRYPT_RECORDS", False)):
         call.shared.memory = MemoryUse(on=False, reading="off")
 

@@ -110,6 +110,8 @@ class OwuiToolRunner:
             objection = None if free else await self._approval.objection(request)
             if objection is not None:
                 return _failed(request, objection)
+            if missing := _missing(tool, request.args):
+                return _failed(request, f"The call lacks {', '.join(missing)}. Call it again with all that it needs.")
             limit_s = None if tool.get("tool_id") in _SELF_BOUNDED else self._timeout_s
             raw = await _within(limit_s, _caught(self._invoke(tool, request.args)))
             if isinstance(raw, _Thrown):
@@ -175,6 +177,12 @@ def _accepted(tool: Mapping[str, Any], args: Mapping[str, Any]) -> dict[str, Any
         return dict(args)
     declared = (tool["spec"].get("parameters") or {}).get("properties") or {}
     return {name: value for name, value in args.items() if name in declared}
+
+
+def _missing(tool: Mapping[str, Any], args: Mapping[str, Any]) -> list[str]:
+    """Arguments that a tool needs and was not given; MCP servers judge theirs themselves."""
+    required = () if tool.get("type") == "mcp" else (tool["spec"].get("parameters") or {}).get("required") or ()
+    return [str(name) for name in required if name not in args]
 
 
 def _thrown(request: ToolRequest, error: BaseException) -> ToolOutcome:

@@ -88,6 +88,7 @@ class TurnContext:
         anchors: the person, time and place of the turn.
         display: where the Context Gauge is shown.
         memory: what may be done with the user's memory.
+        asked: what the user wrote last, as the request has it.
         prompts: the words in which ECHO speaks to the model.
         waits: whether a line of status says at present what the turn waits for.
         waits_begun: how many such lines there were.
@@ -100,6 +101,7 @@ class TurnContext:
     anchors: Anchors = field(default_factory=Anchors)
     display: Display = "page"
     memory: MemoryUse = field(default_factory=MemoryUse)
+    asked: str = ""
     prompts: PromptBook = SHIPPED
     waits: bool = False
     waits_begun: int = 0

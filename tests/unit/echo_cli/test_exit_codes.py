@@ -6,6 +6,7 @@ from pathlib import Path
 from echo_cli._exit_codes import MEANINGS, ExitCode, exit_code_of
 from echo_cli._ports import PortBusyError
 from echo_constants import AuthError, EchoError, LimitError, ModelFeedbackError, StateError, UpstreamError
+from echo_prompts import PromptRefusedError, UnknownPromptError
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "echoctl.md"
 
@@ -22,4 +23,5 @@ def test_an_error_ends_with_the_code_of_its_branch_unless_it_names_one() -> None
     assert exit_code_of(StateError()) is ExitCode.STATE
     assert exit_code_of(UpstreamError()) is ExitCode.UPSTREAM
     assert exit_code_of(PortBusyError()) is ExitCode.PORT_BUSY
+    assert exit_code_of(PromptRefusedError()) is exit_code_of(UnknownPromptError()) is ExitCode.CONFIG
     assert exit_code_of(EchoError()) is exit_code_of(ModelFeedbackError()) is ExitCode.INTERNAL

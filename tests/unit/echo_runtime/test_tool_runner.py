@@ -105,6 +105,16 @@ async def test_only_declared_arguments_reach_the_tool() -> None:
     assert (await run(tool, x=3, __user__="forged")).text == "3"
 
 
+async def test_a_call_that_lacks_an_argument_is_told_which() -> None:
+    async def tool(x: int, y: int) -> int:
+        return x + y
+
+    needy = {"callable": tool, "spec": {"name": "tool", "parameters": {"properties": {"x": {}, "y": {}}}}}
+    needy["spec"]["parameters"]["required"] = ["x", "y"]
+    got = await outcomes(runner_of({"tool": needy}), ToolRequest(card_id="c", name="tool", args={"x": 1}))
+    assert got["c"].response["error"].startswith("The call lacks y.")
+
+
 async def test_a_result_with_a_lone_surrogate_becomes_storable_text() -> None:
     async def tool() -> str:
         return "a\ud800b"
@@ -167,7 +177,7 @@ async def test_nobody_else_who_writes_in_the_chat_reads_a_result() -> None:
         ({"id": "c@m", "range": "50-60"}, "has 10 characters"),
         ({"id": "x@m"}, "No result is kept"),
         ({"id": ""}, "No result is kept"),
-        ({}, "No result is kept"),
+        ({}, "The call lacks id."),
     ],
 )
 async def test_what_cannot_be_read_is_an_answer_that_the_model_can_act_on(args: dict[str, Any], told: str) -> None:

@@ -11,6 +11,7 @@ from echo_core.memories import AXIOM, TRIVIAL
 from echo_core.records import Seal
 from echo_runtime.memory_ground import MemoryGround
 from echo_runtime.memory_tools import MemoryToolkit
+from echo_runtime.turn_context import METADATA_KEY, MemoryUse, TurnContext
 from echo_runtime.writers import WRITERS_KEY
 from echo_state_manager import SessionStores
 from memory_kit import Memories, memories
@@ -69,6 +70,15 @@ async def test_what_the_user_orders_is_kept_with_its_source_and_found_in_another
     found = await desk.tools.recall("Where does the user live?", **there, __event_emitter__=desk.emit)
     assert [one["text"] for one in found["memories"]] == ["The user lives in Lyon."]
     assert desk.sources == ["The user lives in Lyon. · 2027-01-15"]
+
+
+async def test_callers_of_the_api_have_their_words_in_the_request(desk: Desk) -> None:
+    shared = TurnContext(asked="Remember that I live in Lyon.")
+    asked = {"__user__": {"id": "ada"}, "__metadata__": {METADATA_KEY: shared}}
+    told = await desk.tools.remember("The user lives in Lyon.", "home", "Lyon", **asked)
+    assert told["outcome"] == "remembered"
+    shared.memory = MemoryUse(on=False)
+    assert (await desk.tools.recall("Lyon", **asked))["error"]["code"] == "memory_not_here"
 
 
 async def test_without_an_order_it_begins_at_the_lowest_level(desk: Desk) -> None:
