@@ -38,10 +38,11 @@ export class MemoryEntry {
     this.editing = this.#action(t.edit, () => this.#edit());
     this.past = this.#action(t.history, () => this.#showHistory());
     this.past.setAttribute("aria-expanded", "false");
+    const source = this.#source(memory);
     this.node.replaceChildren(
       element("p", { className: "text", textContent: memory.text }),
       element("p", { className: "hint", textContent: this.#described() }),
-      this.#source(memory),
+      ...(source ? [source] : []),
       element("div", { className: "actions" },
         this.editing,
         this.#action(memory.pinned ? t.unpin : t.pin, () => this.#pin()),
