@@ -1,8 +1,10 @@
 """Documents of every kind, made by the programs' own writers."""
 
 import io
+import random
 import zipfile
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from email.message import EmailMessage
 from typing import Any
 
@@ -52,6 +54,20 @@ def pdf_file(*pages: str) -> bytes:
             pdf.multi_cell(0, text=text)
         else:
             pdf.image(scan("SCANNED"), w=150)
+    return bytes(pdf.output())
+
+
+def heavy_pdf(*pages: str) -> bytes:
+    """A PDF with a text a page and a picture that makes it too heavy for a request itself; always the same bytes."""
+    pdf = FPDF()
+    pdf.set_creation_date(datetime(2026, 1, 1, tzinfo=UTC))
+    pdf.set_font("helvetica", size=12)
+    noise = Image.frombytes("RGB", (1_300, 1_300), random.Random(1).randbytes(3 * 1_300 * 1_300))
+    for number, text in enumerate(pages):
+        pdf.add_page()
+        pdf.multi_cell(0, text=text)
+        if not number:
+            pdf.image(noise, w=150)
     return bytes(pdf.output())
 
 

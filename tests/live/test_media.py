@@ -31,11 +31,21 @@ def asked(live: Live) -> list[dict[str, Any]]:
     return [json.loads(request["body"]) for request in live.sim.requests("streamGenerateContent")]
 
 
-def upload(client: Client, name: str, data: bytes, content_type: str = "application/octet-stream") -> dict[str, Any]:
-    """What the browser does when a file is dropped into the chat; the entry of the message."""
+def upload(
+    client: Client, name: str, data: bytes, content_type: str = "application/octet-stream", *, process: bool = False
+) -> dict[str, Any]:
+    """What the browser does when a file is dropped into the chat; the entry of the message.
+
+    Args:
+        client: whose file.
+        name: how the user calls it.
+        data: its bytes.
+        content_type: as the browser declares it.
+        process: let Open WebUI read it too, which its collections need.
+    """
     answer = httpx.post(
         f"{client.url}/api/v1/files/",
-        params={"process": "false"},
+        params={"process": str(process).lower(), "process_in_background": "false"},
         files={"file": (name, data, content_type)},
         headers={"Authorization": f"Bearer {client.token}"},
         timeout=60,
