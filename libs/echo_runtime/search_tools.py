@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from echo_constants import Bilingual
+
 if TYPE_CHECKING:
     from echo_core.passages import FoundPassage
     from echo_ingestion import Document
@@ -15,6 +17,12 @@ Given = dict[str, Any] | None
 #: The most passages that one search gives. Source: our choice, some 6,000 tokens.
 MOST: Final = 20
 _USUAL: Final = 8
+
+#: How a passage of a chat is called, by who said it.
+_SPOKEN: Final = {
+    "user": Bilingual(en="Said by you in a chat", fr="Dit par vous dans une discussion"),
+    "model": Bilingual(en="Answered in a chat", fr="Répondu dans une discussion"),
+}
 
 
 class SearchToolkit:
@@ -85,7 +93,10 @@ class SearchToolkit:
                 _waiting(one)
                 for one in index.in_work(asker.user_id, where.get("chat_id", ""), where.get("document_id", ""))
             ]
-            return {"passages": [_row(one) for one in found], **({"still_being_indexed": waiting} if waiting else {})}
+            return {
+                "passages": [_row(one, asker) for one in found],
+                **({"still_being_indexed": waiting} if waiting else {}),
+            }
 
         return await answer(work(), asker.metadata)
 
@@ -100,7 +111,7 @@ class SearchToolkit:
             await cite(
                 asker.emit,
                 source_id=one.passage.source_id,
-                name=_name(one),
+                name=_name(one, asker),
                 place=str(one.passage.meta.get("place", "")),
                 text=one.passage.text,
                 document=documents[one.passage.source_id],
@@ -140,20 +151,26 @@ def _bounded(limit: Any) -> int:
         return _USUAL
 
 
-def _row(found: "FoundPassage") -> dict[str, Any]:
+def _row(found: "FoundPassage", asker: Asker) -> dict[str, Any]:
     passage = found.passage
     return {
         "text": passage.text,
         "kind": passage.kind,
-        "name": _name(found),
+        "name": _name(found, asker),
         "id": passage.source_id,
         "place": passage.meta.get("place", ""),
         "chat": passage.chat_id,
     }
 
 
-def _name(found: "FoundPassage") -> str:
-    return str(found.passage.meta.get("name") or found.passage.source_id)
+def _name(found: "FoundPassage", asker: Asker) -> str:
+    from echo_runtime.call import request_locale
+
+    passage = found.passage
+    spoken = _SPOKEN.get(str(passage.meta.get("role", "")))
+    if spoken is not None:
+        return spoken.render(request_locale(asker.metadata or {}, None))
+    return str(passage.meta.get("name") or passage.source_id)
 
 
 def _waiting(work: "Indexing") -> dict[str, Any]:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,10 @@ from echo_core.records import Seal, Shadow
 from echo_memory import EdgeEngine, PassageStore
 from echo_paths import EchoPaths
 from echo_protocol import content_json, join_contents, text_part
+from echo_runtime.document_desk import DocumentDesk
+from echo_runtime.document_index import DocumentIndex
 from echo_runtime.past_recall import PastRecall
+from echo_runtime.search_tools import SearchToolkit
 from echo_runtime.turn_index import TurnIndex
 from echo_state_manager import SessionStores
 from passage_kit import WordEmbedder
@@ -207,3 +211,26 @@ async def test_temporary_chats_leave_nothing(desk: Desk) -> None:
     await desk.index.settled("ada")
     assert not desk.paths.root.joinpath("users").exists()
     assert desk.embedder.embedded == []
+
+
+async def test_a_search_over_all_chats_says_who_said_it_in_the_readers_language(desk: Desk, tmp_path: Path) -> None:
+    await desk.say(TRACTOR)
+    await desk.index.settled("ada")
+    documents = DocumentDesk(EchoPaths(tmp_path))
+    tools = SearchToolkit(lambda: DocumentIndex(lambda: desk.passages), lambda: documents)
+    shown: list[dict[str, Any]] = []
+
+    async def emit(event: dict[str, Any]) -> None:
+        shown.append(event)
+
+    metadata = {"chat_id": "another", "variables": {"{{USER_LANGUAGE}}": "fr-FR"}}
+    told = await tools.search_session(
+        "where does the tractor stand", __user__={"id": "ada"}, __metadata__=metadata, __event_emitter__=emit
+    )
+    [row] = told["passages"]
+    assert (row["text"], row["name"], row["chat"]) == (
+        "The tractor stands in the red barn", "Dit par vous dans une discussion", "c",
+    )  # fmt: skip
+    assert shown[0]["data"]["source"]["name"] == "Dit par vous dans une discussion"
+    told = await tools.search_session("where does the tractor stand", __user__={"id": "eve"}, __metadata__=metadata)
+    assert told["passages"] == [], "nobody else's"
