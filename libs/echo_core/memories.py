@@ -27,6 +27,10 @@ AXIOM: Final = 5
 MEMORY_IMPORTANCE_WEIGHTS: Final = (0.55, 0.80, 1.00, 1.30, 1.70)
 RETENTION_DAYS: Final = (30, 90, 180, 365, 540)
 
+#: What lies between a related and an unrelated passage, as a share of what lies between the model's floor and identity.
+#: Source: measured with the packaged model: 0.02 to 0.08 between the first right and the first wrong of 19 questions.
+_SPREAD_SHARE: Final = 0.35
+
 #: Times that a fact must have been told again for levels 3 and 4. Source: our choice.
 USED_AFTER: Final = 2
 PROVEN_AFTER: Final = 5
@@ -148,15 +152,25 @@ class Recalled:
     cosine: float
 
 
-def ranked(found: Iterable[tuple[Memory, float]], limit: int) -> list[Recalled]:
-    """The memories that bear on a question, best first: among those, importance weighs.
+def ranked(found: Iterable[tuple[Memory, float]], floor: float, limit: int) -> list[Recalled]:
+    """The memories that bear on a question, best first: near the best match, importance weighs.
+
+    The cosines of a model lie close together, so they are spread first: the best one counts whole, and what is further
+    from it than what lies between the related and the unrelated counts nothing, however important it is.
 
     Args:
-        found: what the search brought up, each with its cosine. What is below the model's relevance floor and shares
-            no rare words with the question is not among it, however important it is.
+        found: what the search brought up, each with its cosine; what is below the floor and shares no rare words with
+            the question is not among it.
+        floor: the model's relevance floor.
         limit: at most so many.
     """
+    listed = list(found)
+    best = max((cosine for _, cosine in listed), default=0.0)
+    spread = _SPREAD_SHARE * (1 - floor)
     scored = [
-        Recalled(memory, cosine * MEMORY_IMPORTANCE_WEIGHTS[memory.importance - 1], cosine) for memory, cosine in found
+        Recalled(
+            memory, max(0.0, 1 - (best - cosine) / spread) * MEMORY_IMPORTANCE_WEIGHTS[memory.importance - 1], cosine
+        )
+        for memory, cosine in listed
     ]
-    return sorted(scored, key=lambda one: (-one.score, one.memory.id))[:limit]
+    return sorted(scored, key=lambda one: (-one.score, -one.cosine, one.memory.id))[:limit]

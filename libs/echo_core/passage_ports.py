@@ -77,6 +77,10 @@ class VectorStore(Protocol):
         """
         ...
 
+    async def relevance_floor(self) -> float:
+        """Cosine below which a passage has nothing to do with a query, of the model that embeds."""
+        ...
+
     async def delete_user(self, user_id: str) -> None:
         """Remove everything of a user, from all collections."""
         ...

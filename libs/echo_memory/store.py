@@ -44,6 +44,10 @@ class PassageStore:
             raise TenantMissing("no user")
         return StoredPassages(self, user_id, collection)
 
+    async def relevance_floor(self) -> float:
+        """See `VectorStore`."""
+        return (await self.embedder.model()).relevance_floor
+
     async def delete_user(self, user_id: str) -> None:
         """Remove everything of a user, from all collections."""
         for collection in COLLECTIONS:

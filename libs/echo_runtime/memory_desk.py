@@ -103,17 +103,18 @@ class MemoryDesk:
             await self._index(user_id, store)
             where = PassageFilter(kinds=(MEMORY_KIND,))
             found = await self._mine(user_id).search(query, where=where, limit=_CANDIDATES)
+            floor = await self._passages().relevance_floor()
         except EchoError as error:
             log.warning("Memories cannot be searched: %s", error)
             return []
         known = await store.by_id([one.passage.passage_id for one in found])
         now_s = self._clock.now_s()
         near = [
-            (memory, one.cosine or 0.0)
+            (memory, max(one.cosine or floor, floor))
             for one in found
             if (memory := known.get(one.passage.passage_id)) is not None and not memory.has_expired(now_s)
         ]
-        return ranked([pair for pair in near if not pair[0].superseded_by], limit)
+        return ranked([pair for pair in near if not pair[0].superseded_by], floor, limit)
 
     async def forget(self, user_id: str, memory_ids: Collection[str]) -> list[str]:
         """Forget memories with all that they took the place of, also where answers were told of them.

@@ -46,7 +46,7 @@ async def test_between_two_compactions_each_request_begins_with_the_one_before(c
 
 
 async def test_an_administrators_words_ask_for_the_checkpoint(chat: LongChat) -> None:
-    await chat.kit.orchestrator._prompts.put("checkpoint", "en", "Condense to {tokens} tokens, in verse.", "root")
+    await chat.kit.orchestrator.prompts.put("checkpoint", "en", "Condense to {tokens} tokens, in verse.", "root")
     for n in range(24):
         await chat.say(filler(n))
         if (await chat.state()).epochs:

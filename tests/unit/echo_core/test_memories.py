@@ -55,7 +55,12 @@ def test_repeated_use_raises_and_never_lowers() -> None:
     assert first_importance(AXIOM, "order") == AXIOM
 
 
-def test_importance_weighs_among_what_bears_on_the_question() -> None:
+@pytest.mark.parametrize("floor", [0.8, 0.45])
+def test_importance_weighs_near_the_best_match_and_not_far_from_it(floor: float) -> None:
     trivial, axiom = memory(id="t", importance=1), memory(id="a", importance=5)
-    assert [one.memory.id for one in ranked([(trivial, 0.9), (axiom, 0.85)], 2)] == ["a", "t"]
+    best = floor + 0.5 * (1 - floor)
+    near, far = best - 0.05 * (1 - floor), best - 0.25 * (1 - floor)
+    assert [one.memory.id for one in ranked([(trivial, best), (axiom, near)], floor, 2)] == ["a", "t"]
+    assert [one.memory.id for one in ranked([(trivial, best), (axiom, far)], floor, 2)] == ["t", "a"]
+    assert ranked([], floor, 2) == []
     assert len(MEMORY_IMPORTANCE_WEIGHTS) == len(RETENTION_DAYS) == AXIOM

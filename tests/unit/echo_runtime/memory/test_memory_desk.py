@@ -112,5 +112,7 @@ async def test_an_unrelated_axiom_never_outranks_what_bears_on_the_question(tmp_
         await own.tell("ada", "Deployment goes through GitLab CI to a Kubernetes cluster.", importance=TRIVIAL)
         await own.tell("ada", "Never use emojis in answers.", importance=AXIOM)
         assert (await own.recalled("ada", "How do we deploy?"))[0].startswith("Deployment")
-        await own.tell("ada", "We deploy on Mondays only.", importance=AXIOM)
-        assert (await own.recalled("ada", "How do we deploy?"))[0] == "We deploy on Mondays only."
+        await own.tell("ada", "Deployment goes through staging, never straight to production.", importance=AXIOM)
+        assert (await own.recalled("ada", "How do we deploy?"))[
+            0
+        ] == "Deployment goes through staging, never straight to production."
