@@ -35,8 +35,9 @@ HAPPENINGS: Final[Mapping[HappeningName, Bilingual]] = MappingProxyType(
             fr="Le document {document} a été lu ; tout son contenu peut désormais être interrogé.",
         ),
         "document_failed": Bilingual(
-            en="The document {document} could not be read: {why}",
-            fr="Le document {document} n'a pas pu être lu : {why}",
+            en="The document {document} could not be indexed, so no search finds it: {why} Its own tools read it.",
+            fr="Le document {document} n'a pas pu être indexé, la recherche ne le trouve donc pas : {why} Ses propres "
+            "outils le lisent.",
         ),
         "tool_finished": Bilingual(
             en="{tool}, which went on in the background, has finished: {result}",

@@ -80,18 +80,20 @@ class _Work:
 
 _Key = tuple[str, str, str]
 
+#: Told what became of a document: chat id, document, and why it is not indexed.
+Tell = Callable[[str, Indexable, EchoError | None], Awaitable[None]]
+
 
 class DocumentIndex:
     """The documents of all users in the session memory. One an event loop.
 
     Args:
         store: gives the vector store; called at the first use, because opening it takes a while.
-        tell: called with (chat id, document) when a whole document that was not there has been indexed for a chat.
+        tell: called with (chat id, document, None) when a whole document that was not there has been indexed for a
+            chat, and with the error when it could not be.
     """
 
-    def __init__(
-        self, store: Callable[[], VectorStore], tell: Callable[[str, Indexable], Awaitable[None]] | None = None
-    ) -> None:
+    def __init__(self, store: Callable[[], VectorStore], tell: Tell | None = None) -> None:
         self._store = store
         self._tell = tell
         self._running: dict[_Key, _Work] = {}
@@ -196,9 +198,11 @@ class DocumentIndex:
             await document.done()
             log.info("A document was indexed, with %d new passages", new)
             if new and document.reach_chars == document.chars and self._tell is not None:
-                await self._tell(chat_id, document)
+                await self._tell(chat_id, document, None)
         except EchoError as error:
             log.warning("A document was not indexed: %s", error)
+            if self._tell is not None and not state.unwanted:
+                await self._tell(chat_id, document, error)
 
 
 async def _ids(mine: UserPassages, where: PassageFilter) -> set[str]:

@@ -94,16 +94,19 @@ def document_index() -> DocumentIndex:
     loop = asyncio.get_running_loop()
     found = _indexes.get(loop)
     if found is None:
-        found = _indexes[loop] = DocumentIndex(passages, _tell_indexed)
+        found = _indexes[loop] = DocumentIndex(passages, _tell_of)
     return found
 
 
-async def _tell_indexed(chat_id: str, document: Indexable) -> None:
+async def _tell_of(chat_id: str, document: Indexable, error: EchoError | None) -> None:
     """Let the model know with the chat's next question; a chat that was deleted meanwhile gets no records again."""
     owner = await _owui.chat_owner(chat_id)
     if owner is not None:
         happening = Happening(name="document_indexed", fields={"document": document.name})
-        event_id = f"document_indexed:{document.document_id}"
+        if error is not None:
+            why = error.message.render("en", **error.fields)
+            happening = Happening(name="document_failed", fields={"document": document.name, "why": why})
+        event_id = f"{happening.name}:{document.document_id}"
         await push_event(happening, event_id=event_id, user_id=owner, chat_id=chat_id)
 
 

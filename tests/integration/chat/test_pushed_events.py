@@ -8,6 +8,7 @@ import pytest
 
 from chat_kit import SavedChat
 from echo_aec import Artifact, parse_artifact
+from echo_constants import UpstreamError
 from echo_events import Happening
 from echo_memory import EdgeEngine, PassageStore
 from echo_runtime import push_event, retrieval
@@ -94,18 +95,20 @@ async def test_a_document_that_was_indexed_is_told_in_its_chat_and_in_no_deleted
     await chat.ask("Second.")
     before = sorted(tmp_path.rglob("session.db"))
     vectors = PassageStore(EdgeEngine(tmp_path / "vectors"), WordEmbedder())
-    index = DocumentIndex(lambda: vectors, retrieval._tell_indexed)
+    index = DocumentIndex(lambda: vectors, retrieval._tell_of)
     farm = indexable("farm", "ferme.pdf", "Le verger compte douze pommiers. " * 40)
     for chat_id in ("chat", "chat", "deleted"):
         index.soon("ada", chat_id, farm)
         assert await index.search("ada", "verger", chat_id=chat_id, limit=1)
+    await retrieval._tell_of("chat", farm, UpstreamError("away"))
     await vectors.close()
     assert sorted(tmp_path.rglob("session.db")) == before
     await chat.ask("Third.")
     await chat.ask("Fourth.")
     last = chat.bodies()[-1]
-    assert names(last) == [[], [], ["document_indexed"], []]
+    assert names(last) == [[], [], ["document_indexed", "document_failed"], []]
     assert "ferme.pdf" in events(last)[2][0].text
+    assert "Gemini is not answering right now." in events(last)[2][1].text
     assert_valid(last)
 
 

@@ -1,10 +1,11 @@
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import pytest
 
-from echo_core.passages import SESSION_RAG, Passage, PassageFilter
+from echo_constants import EchoError, UpstreamError
+from echo_core.passages import SESSION_RAG, Passage, PassageFilter, Vector
 from echo_memory import EdgeEngine, PassageStore
 from echo_memory.chunks import Stretch
 from echo_paths import EchoPaths
@@ -78,7 +79,8 @@ async def test_a_document_is_told_once_when_all_of_it_can_be_searched(
     monkeypatch.setattr(document_index, "MOST_INDEXED_CHARS", len(TEXT))
     told: list[tuple[str, str]] = []
 
-    async def tell(chat_id: str, document: Indexable) -> None:
+    async def tell(chat_id: str, document: Indexable, error: EchoError | None) -> None:
+        assert error is None
         told.append((chat_id, document.name))
 
     index = DocumentIndex(lambda: store, tell)
@@ -91,6 +93,24 @@ async def test_a_document_is_told_once_when_all_of_it_can_be_searched(
         index.soon("ada", chat_id, document)
         await index.search("ada", "verger", limit=1)
     assert told == [("c1", "ferme.pdf"), ("c2", "ferme.pdf")]
+
+
+async def test_a_document_that_cannot_be_indexed_is_told_with_the_reason(tmp_path: Path) -> None:
+    class Away(WordEmbedder):
+        async def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
+            raise UpstreamError("away")
+
+    told: list[tuple[str, str, type[EchoError]]] = []
+
+    async def tell(chat_id: str, document: Indexable, error: EchoError | None) -> None:
+        told.append((chat_id, document.name, type(error)))  # type: ignore[arg-type]
+
+    store = PassageStore(EdgeEngine(tmp_path), Away())
+    index = DocumentIndex(lambda: store, tell)
+    index.soon("ada", "c1", FARM)
+    await index.search("ada", "verger", limit=1)
+    assert told == [("c1", "ferme.pdf", UpstreamError)]
+    await store.close()
 
 
 async def test_a_temporary_chat_leaves_nothing(store: PassageStore, index: DocumentIndex) -> None:
