@@ -27,6 +27,12 @@ log = logging.getLogger(__name__)
 class Filter:
     class Valves(BaseModel):
         priority: int = Field(default=30, description="Order among all filters. *Ordre parmi tous les filtres.*")
+        INDEX_CHATS: bool = Field(
+            default=True,
+            description="Index what is said for search by meaning, in the background on this machine; off, earlier "
+            "passages are found by their words alone. *Indexer ce qui est dit pour la recherche par le sens, sur cette "
+            "machine ; sinon, les passages ne sont retrouvés que par leurs mots.*",
+        )
         MEMORY_ALLOWED: bool = Field(
             default=True,
             description="Users may have ECHO remember things from one conversation to the next. *Les utilisateurs "

@@ -19,7 +19,7 @@ from echo_runtime.compaction import FILTER
 from echo_runtime.compaction_store import change_state, compaction_state
 from echo_runtime.context import Prepared
 from echo_runtime.stages import STAGES
-from echo_runtime.turn_context import OWN_CONTEXT
+from echo_runtime.turn_context import OWN_CONTEXT, MemoryUse
 from echo_runtime.valley import FILTER as RECALL_FILTER
 from sim_fixture import RunningSim
 from turn_kit import Json, Kit, pipe
@@ -67,6 +67,8 @@ class LongChat:
         #: More valves of the pipe, and filters that are switched off.
         self.valves: Json = {}
         self.off: tuple[str, ...] = ()
+        #: What the turns may do with their user's memory.
+        self.memory = MemoryUse()
 
     def call(self, message_id: str, *, answer_id: str, metadata: Json | None = None) -> PipeCall:
         """The call for an answer to a message."""
@@ -85,6 +87,7 @@ class LongChat:
         )
         for name in STAGES:
             call.shared.stages[name] = "done" if name in ON and name not in self.off else "off"
+        call.shared.memory = self.memory
         return replace(call, event_emitter=emit)
 
     async def say(self, content: Any, **metadata: Any) -> str:

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Final
 
 from echo_constants import EchoError
@@ -16,7 +17,6 @@ from echo_runtime.memory_ground import said_in
 from echo_runtime.memory_reading import MemoryReader, Reading
 from echo_runtime.memory_redaction import memory_artifact
 from echo_runtime.model_questions import Interviewer
-from echo_runtime.turn_context import MemoryUse
 from echo_runtime.valley import is_on
 from echo_state_manager.memories import UnreadTurn
 from echo_utils import dumps
@@ -162,7 +162,7 @@ def settle_use(call: PipeCall) -> None:
     asked = [message.get("content") for message in call.body.get("messages") or [] if message.get("role") == "user"]
     call.shared.asked = asked[-1] if asked and isinstance(asked[-1], str) else ""
     if not is_on(call) or bool(getattr(call.valves, "ENCRYPT_RECORDS", False)):
-        call.shared.memory = MemoryUse(on=False, reading="off")
+        call.shared.memory = replace(call.shared.memory, on=False, reading="off")
 
 
 def _may_use(call: PipeCall) -> bool:

@@ -76,6 +76,7 @@ async def _use_memory(given: StageInput, shared: TurnContext) -> None:
     shared.memory = MemoryUse(
         on=bool(given.options.get("MEMORY_ALLOWED", True) and given.options.get("MEMORY", True)),
         reading="local" if reading == "local" else "off" if reading == "off" else "model",
+        indexes=bool(given.options.get("INDEX_CHATS", True)),
     )
 
 

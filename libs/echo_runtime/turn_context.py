@@ -66,10 +66,12 @@ class MemoryUse:
     Args:
         on: whether memories are recalled and kept at all.
         reading: what is read for memory after it.
+        indexes: whether what is said is indexed for search by meaning.
     """
 
     on: bool = True
     reading: MemoryReading = "model"
+    indexes: bool = True
 
 
 #: Where the user sees the Context Gauge: in the page, as a line under each answer, or nowhere.

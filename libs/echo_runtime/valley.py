@@ -57,7 +57,8 @@ class Valley:
         """Let what a turn said be indexed, unless that is switched off or the records are encrypted."""
         # Vectors and the texts beside them lie on the disk as they are.
         encrypts = bool(getattr(call.valves, "ENCRYPT_RECORDS", False))
-        if self.index is not None and is_on(call) and call.is_saved and not encrypts:
+        wanted = is_on(call) and call.shared.memory.indexes and call.is_saved and not encrypts
+        if self.index is not None and wanted:
             self.index.soon(owner_id, call.chat_id)
 
     def most_tokens(self, call: PipeCall, window_tokens: int) -> int:

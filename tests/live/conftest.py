@@ -53,11 +53,12 @@ def _place(item: pytest.Item) -> int:
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     """Open WebUI with ECHO on the simulator, pinned to FLASH: one request a question, and always the same model.
 
-    What users say is not read for memory, which would be a request of its own after a silence.
+    What users say is neither read for memory, which would be a request of its own after a silence, nor indexed, which
+    takes a tenth of a second of a processor a message; tests of these switch them on.
     """
     stack = Live(tmp_path_factory.mktemp("live"), functions_root=FUNCTIONS_ROOT)
     stack.start()
-    quiet = stack.valves("conversation_rag_filter", MEMORY_READING="off")
+    quiet = stack.valves("conversation_rag_filter", MEMORY_READING="off", INDEX_CHATS=False)
     with stack.valves(MODEL_SELECTION="FLASH"), quiet:
         yield stack
     stack.stop()

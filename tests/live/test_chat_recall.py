@@ -25,7 +25,8 @@ def waiting(live: Live, chat_id: str) -> int:
 @pytest.mark.deep
 def test_what_was_said_long_before_comes_back_when_it_is_asked_for_in_another_language(live: Live, ada: Client) -> None:
     live.sim.reset()
-    with live.valves(ECHO_MAX_CONTEXT_SIZE=SIZE_TOKENS):
+    indexed = live.valves("conversation_rag_filter", INDEX_CHATS=True)
+    with indexed, live.valves(ECHO_MAX_CONTEXT_SIZE=SIZE_TOKENS):
         turn = ada.turn(TOLD)
         for lines in (480, 160):
             files = [upload(ada, f"report{lines}.txt", (LINE * lines).encode(), "text/plain")]

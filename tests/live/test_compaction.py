@@ -87,9 +87,9 @@ def test_c23_c24_the_prompt_stays_and_the_beginning_is_the_same_from_turn_to_tur
         for n, (before, after) in enumerate(pairwise(sent))
         if contents(after)[: len(contents(before))] != contents(before)
     ]
-    assert len(breaks) == 1, "one compaction, and from then on the same beginning again"
+    assert 1 <= len(breaks) <= 3, "some compactions, and from each on the same beginning again"
     assert all(opens_with_checkpoint(body) for body in sent[breaks[0] + 1 :])
-    assert len(sent) - breaks[0] > 4
+    assert all(later - earlier > 3 for earlier, later in pairwise(breaks)), breaks
 
 
 @pytest.mark.deep

@@ -11,6 +11,7 @@ import pytest
 from echo_aec import Artifact, parse_artifact
 from echo_core.passages import PassageFilter, Vector
 from echo_memory import EdgeEngine, PassageStore
+from echo_runtime.turn_context import MemoryUse
 from live.bodies import Body, assert_continues, assert_valid
 from long_chat import CHAT, LongChat, long_chat
 from passage_kit import WordEmbedder
@@ -124,6 +125,9 @@ async def test_encrypted_records_and_a_filter_switched_off_index_nothing(chat: L
     chat.valves = {"ENCRYPT_RECORDS": True}
     await chat.say("A secret of the house.")
     chat.valves = {}
+    chat.memory = MemoryUse(indexes=False)
+    await chat.say("A third secret of the house.")
+    chat.memory = MemoryUse()
     chat.off = ("conversation_rag_filter",)
     await chat.say("Another secret of the house.")
     await chat.kit.turns.settled("ada")
