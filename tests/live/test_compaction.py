@@ -74,6 +74,7 @@ def opens_with_checkpoint(body: Body) -> bool:
     return str(contents(body)[0]["parts"][0].get("text", "")).startswith('<artifact id="AEC_context_checkpoint"')
 
 
+@pytest.mark.deep
 def test_c23_c24_the_prompt_stays_and_the_beginning_is_the_same_from_turn_to_turn(live: Live, ada: Client) -> None:
     """open-webui/open-webui#26710 and #27037."""
     talk = Conversation(ada, live.sim)

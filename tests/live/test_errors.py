@@ -148,6 +148,7 @@ def test_stopping_a_wait_leaves_no_line_that_still_waits(live: Live, readers: di
     assert following.text and not following.error
 
 
+@pytest.mark.deep
 def test_no_network_is_told_after_some_tries(live: Live, readers: dict[Locale, Client]) -> None:
     """Each reader meets another closed port, because a circuit that opens would be shared."""
     started: dict[Locale, tuple[str, str, str]] = {}

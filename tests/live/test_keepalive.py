@@ -63,9 +63,13 @@ def asked(silence_s: float) -> list[dict[str, Any]]:
     return [{"role": "user", "content": f'Call wait {{"seconds": {silence_s}}}.'}]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("silence_s", "limit_s", "heartbeat_s"),
-    [pytest.param(9, 6, 1, id="short"), pytest.param(60, 10, 5, id="a-minute", marks=pytest.mark.deep)],
+    [
+        pytest.param(9, 6, 1, id="short"),
+        pytest.param(60, 10, 5, id="a-minute"),
+    ],
 )
 def test_a_silent_tool_behind_an_impatient_proxy(
     live: Live, ada: Client, patience: str, silence_s: float, limit_s: float, heartbeat_s: int

@@ -135,6 +135,7 @@ def test_ctrl_c_while_starting_ends_everything(tmp_path: Path) -> None:
         assert all(map(ended, children))
 
 
+@pytest.mark.deep
 def test_a_child_that_ends_by_itself_is_told_with_its_log(tmp_path: Path) -> None:
     with up("--demo", "--port", str(free_port()), "--data", str(tmp_path), DATABASE_URL="nonsense") as broken:
         out, _ = broken.process.communicate(timeout=300)

@@ -136,6 +136,7 @@ def test_the_gauge_follows_a_chat_from_its_first_answer_on(live: Live, page_of: 
     page.shot("hud-panel")
 
 
+@pytest.mark.deep
 def test_figures_that_were_asked_for_before_a_turn_ended_never_replace_those_of_its_end(
     live: Live, ada: Client, page_of: OpenAs
 ) -> None:

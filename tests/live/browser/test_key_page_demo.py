@@ -1,5 +1,6 @@
 """The key page where the simulator answers: nobody may take a key for checked."""
 
+import pytest
 from playwright.sync_api import Browser, expect
 
 from live.client import Client
@@ -7,6 +8,7 @@ from live.page import ChatPage
 from live.stack import Live
 
 
+@pytest.mark.deep
 def test_the_key_page_of_a_demo_says_that_no_key_is_checked(live: Live, browser: Browser) -> None:
     person: Client = live.new_user()
     chat = ChatPage(browser, live.url, language="en-US")
