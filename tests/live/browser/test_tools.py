@@ -88,10 +88,10 @@ def assert_cards(page: ChatPage) -> None:
 
 @pytest.mark.deep
 def test_cards_of_parallel_calls_run_side_by_side_and_each_ends_on_its_own(
-    live: Live, page: ChatPage, tmp_path: Path
+    live: Live, page: ChatPage, toolkit: str, tmp_path: Path
 ) -> None:
     signs = [tmp_path / name for name in ("red", "green", "blue")]
-    page.next_chat()
+    page.new_chat(f"{ECHO_MODEL_ID}&tools={toolkit}")
     calls = [f"call hold {json.dumps({'sign': str(sign)})}" for sign in signs]
     page.send(f"Please {' and '.join(calls)}.")
     answer = page.page.locator(ASSISTANT).last
